@@ -1,0 +1,85 @@
+# Finds everything the libraries are built on. Also installed beside
+# onnx_runConfig.cmake, so that users find the same things the same way.
+
+include(CMakeFindDependencyMacro)
+
+# Static libraries where the system has them: a run of onnx-run is short, and each
+# shared library costs a part of a millisecond at its start.
+function(_onnx_run_find_library target header library)
+  if(TARGET ${target})
+    return()
+  endif()
+  string(MAKE_C_IDENTIFIER "${target}" id)
+  find_path(${id}_INCLUDE_DIR "${header}")
+  find_library(${id}_LIBRARY NAMES "lib${library}.a" "${library}")
+  mark_as_advanced(${id}_INCLUDE_DIR ${id}_LIBRARY)
+  if(NOT ${id}_INCLUDE_DIR OR NOT ${id}_LIBRARY)
+    message(FATAL_ERROR "Cannot find ${library} (${header}). `./dev build` installs what is missing.")
+  endif()
+  add_library(${target} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION "${${id}_LIBRARY}"
+    INTERFACE_INCLUDE_DIRECTORIES "${${id}_INCLUDE_DIR}")
+  if(${id}_LIBRARY MATCHES "libutf8proc\\.a$")
+    set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_DEFINITIONS UTF8PROC_STATIC)
+  elseif(${id}_LIBRARY MATCHES "libre2\\.a$")
+    set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
+  endif()
+endfunction()
+
+# Debian's abseil has both kinds of library, and its CMake package names the shared ones.
+function(_onnx_run_prefer_static_absl)
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  list(FILTER targets INCLUDE REGEX "^absl::")
+  foreach(target IN LISTS targets)
+    get_property(type TARGET ${target} PROPERTY TYPE)
+    if(NOT type STREQUAL "SHARED_LIBRARY")
+      continue()
+    endif()
+    get_property(configs TARGET ${target} PROPERTY IMPORTED_CONFIGURATIONS)
+    foreach(config IN LISTS configs)
+      get_property(shared TARGET ${target} PROPERTY IMPORTED_LOCATION_${config})
+      string(REGEX REPLACE "\\.so[.0-9]*$" ".a" static "${shared}")
+      if(EXISTS "${static}")
+        set_property(TARGET ${target} PROPERTY IMPORTED_LOCATION_${config} "${static}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+find_dependency(Threads)
+find_dependency(absl)
+_onnx_run_prefer_static_absl()
+find_dependency(hwy)
+_onnx_run_find_library(OnnxRunDeps::re2 re2/re2.h re2)
+_onnx_run_find_library(OnnxRunDeps::utf8proc utf8proc.h utf8proc)
+
+if(NOT DEFINED Protobuf_USE_STATIC_LIBS)
+  set(Protobuf_USE_STATIC_LIBS ON)
+endif()
+find_dependency(Protobuf 3.20)
+
+# onnx, in this order: targets of a surrounding project; an unpacked source tree that
+# the caller names; an installed package, which `./dev` makes and names.
+if(NOT TARGET ONNX::onnx)
+  if(NOT ONNX_SOURCE_DIR AND DEFINED ENV{ONNX_SOURCE_DIR})
+    set(ONNX_SOURCE_DIR "$ENV{ONNX_SOURCE_DIR}")
+  endif()
+  if(ONNX_SOURCE_DIR AND DEFINED onnx_run_SOURCE_DIR)
+    set(ONNX_SOURCE_DIR "${ONNX_SOURCE_DIR}" CACHE PATH "Folder that holds onnx/onnx-ml.proto")
+    add_subdirectory("${onnx_run_SOURCE_DIR}/third_party/onnx" "${onnx_run_BINARY_DIR}/onnx")
+  else()
+    find_package(ONNX 1.20 CONFIG QUIET)
+    if(NOT ONNX_FOUND)
+      message(FATAL_ERROR
+        "Cannot find the CMake package ONNX 1.20 or later. `./dev build` builds one into its cache; "
+        "-DONNX_SOURCE_DIR=<folder holding onnx/onnx-ml.proto> builds it from sources you have.")
+    endif()
+  endif()
+endif()
+# onnx's own package names its targets without a namespace up to some versions.
+foreach(name IN ITEMS onnx onnx_proto)
+  if(NOT TARGET ONNX::${name} AND TARGET ${name})
+    add_library(ONNX::${name} ALIAS ${name})
+  endif()
+endforeach()

@@ -1,0 +1,28 @@
+# Installs libraries, headers, the CMake package onnx_run and a pkg-config file.
+
+include(CMakePackageConfigHelpers)
+
+get_property(libraries GLOBAL PROPERTY ONNX_RUN_LIBRARIES)
+if(NOT libraries)
+  return()
+endif()
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/onnx_run")
+
+install(TARGETS ${libraries} EXPORT onnx_runTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT onnx_runTargets NAMESPACE onnx_run:: DESTINATION "${package_dir}")
+install(DIRECTORY runtime ops proto
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/onnx_run"
+  FILES_MATCHING PATTERN "*.h")
+
+configure_package_config_file(cmake/onnx_runConfig.cmake.in
+  "${PROJECT_BINARY_DIR}/onnx_runConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/onnx_runConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/onnx_runConfig.cmake"
+  "${PROJECT_BINARY_DIR}/onnx_runConfigVersion.cmake"
+  cmake/OnnxRunDependencies.cmake
+  DESTINATION "${package_dir}")
+
+configure_file(cmake/onnx_run.pc.in "${PROJECT_BINARY_DIR}/onnx_run.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/onnx_run.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
