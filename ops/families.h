@@ -1,0 +1,16 @@
+// One table of kernels for each family, declared for ops/all_ops.cc.
+#ifndef ONNX_RUN_OPS_FAMILIES_H_
+#define ONNX_RUN_OPS_FAMILIES_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel.h"
+
+namespace onnx_run {
+
+absl::Span<const KernelDef> CastKernels();
+absl::Span<const KernelDef> ConstantKernels();
+absl::Span<const KernelDef> IdentityKernels();
+
+}  // namespace onnx_run
+
+#endif  // ONNX_RUN_OPS_FAMILIES_H_

@@ -1,0 +1,141 @@
+// Memory of tensors: reference-counted buffers, and the pool they return to.
+//
+// A Buffer is one allocation, 64-byte aligned, shared by the Tensors that look at it. It comes from a
+// BufferPool (and goes back to it, so that a second run with the same shapes allocates nothing), from
+// the heap, or stands for memory owned by somebody else (a mapped file, the embedder's array).
+#ifndef ONNX_RUN_RUNTIME_BUFFER_H_
+#define ONNX_RUN_RUNTIME_BUFFER_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace onnx_run {
+
+class BufferPool;
+
+class Buffer {
+ public:
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  // Memory that `owner` keeps alive; never written.
+  static Buffer* NewExternal(const void* data, size_t bytes, std::shared_ptr<const void> owner);
+  // `count` empty strings.
+  static Buffer* NewStrings(size_t count);
+
+  void* data() const { return data_; }
+  size_t capacity() const { return capacity_; }
+  std::vector<std::string>* strings() const { return strings_; }
+  // May be written: not external, and nobody else holds it.
+  bool Writable() const {
+    return kind_ != Kind::kExternal && references_.load(std::memory_order_acquire) == 1;
+  }
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Unref() {
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      Release();
+    }
+  }
+
+ private:
+  friend class BufferPool;
+  enum class Kind : uint8_t { kPooled, kExternal, kStrings };
+  Buffer() = default;
+  ~Buffer() = default;
+  void Release();
+
+  std::atomic<uint32_t> references_{1};
+  Kind kind_ = Kind::kPooled;
+  uint8_t size_class_ = 0;
+  void* data_ = nullptr;
+  size_t capacity_ = 0;
+  union {
+    BufferPool* pool_ = nullptr;                // kPooled
+    std::shared_ptr<const void>* owner_;        // kExternal
+  };
+  std::vector<std::string>* strings_ = nullptr;  // kStrings
+  Buffer* next_free_ = nullptr;
+};
+
+// A smart pointer to a Buffer.
+class BufferRef {
+ public:
+  BufferRef() = default;
+  explicit BufferRef(Buffer* adopted) : buffer_(adopted) {}
+  BufferRef(const BufferRef& other) : buffer_(other.buffer_) {
+    if (buffer_ != nullptr) buffer_->Ref();
+  }
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr) buffer_->Unref();
+  }
+  Buffer* get() const { return buffer_; }
+  Buffer* operator->() const { return buffer_; }
+  explicit operator bool() const { return buffer_ != nullptr; }
+
+ private:
+  Buffer* buffer_ = nullptr;
+};
+
+// Where a BufferPool gets its memory. The default uses aligned operator new.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  // `bytes` bytes aligned to 64, or nullptr when there are none left.
+  virtual void* Allocate(size_t bytes) = 0;
+  virtual void Deallocate(void* data, size_t bytes) = 0;
+  static Allocator* Default();
+};
+
+// A free list of buffers keyed by size class (four to an octave), safe from many threads. It lives until
+// its last Buffer is gone, which may be after its owner dropped it: outputs outlive a session.
+class BufferPool {
+ public:
+  // `max_bytes_kept`: free buffers beyond this are given back to the allocator.
+  static BufferPool* Create(Allocator* allocator = Allocator::Default(),
+                            size_t max_bytes_kept = size_t{1} << 30);
+  // The pool of tensors made outside of any session; keeps nothing.
+  static BufferPool* Global();
+
+  // nullptr when the allocator has no memory left.
+  Buffer* Allocate(size_t bytes);
+  // Gives the free buffers back to the allocator.
+  void Trim();
+  // The owner's last word: the pool deletes itself when the last buffer has come back.
+  void Disown();
+
+ private:
+  friend class Buffer;
+  BufferPool() = default;
+  ~BufferPool();
+  void Return(Buffer* buffer);
+  void Lock() {
+    while (lock_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  void Unlock() { lock_.clear(std::memory_order_release); }
+
+  static constexpr int kClasses = 240;
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+  bool owned_ = true;
+  size_t live_ = 0;
+  size_t bytes_kept_ = 0;
+  size_t max_bytes_kept_ = 0;
+  Allocator* allocator_ = nullptr;
+  std::array<Buffer*, kClasses> free_{};
+};
+
+}  // namespace onnx_run
+
+#endif  // ONNX_RUN_RUNTIME_BUFFER_H_
