@@ -6,6 +6,7 @@ function(onnx_run_compile_settings target)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   # Results must not depend on the compiler's freedom with floating point: no
   # fused multiply-add behind our back, no -ffast-math, no -march=native.
   target_compile_options(${target} PRIVATE
