@@ -1,0 +1,47 @@
+// Numbers as text, one element at a time. Exact, locale-free, indifferent to the floating-point unit's state.
+//
+// Source of the rules: docs/cast-semantics.md, section 3.7.
+#ifndef ONNX_RUN_RUNTIME_CONVERT_TEXT_H_
+#define ONNX_RUN_RUNTIME_CONVERT_TEXT_H_
+
+#include <cfenv>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "runtime/convert/convert.h"
+#include "runtime/element_type.h"
+
+namespace onnx_run::convert_internal {
+
+// While in scope the thread has the default floating-point environment: nothing flushed to zero, no
+// traps, rounding to nearest. Wanted around std::to_chars and std::from_chars.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatEnvironment() { std::fesetenv(&saved_); }
+  DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
+  DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
+
+ private:
+  std::fenv_t saved_;
+};
+
+// Longest text of a number: "-0.", 323 zeros and 17 digits of a DOUBLE.
+inline constexpr int kMaxNumberText = 400;
+
+// Writes the text of an element to `buffer`, of kMaxNumberText bytes, and returns its length. Callers
+// hold a DefaultFloatEnvironment.
+int NumberToText(uint64_t code, ElementType type, char* buffer);
+
+// The code of the element that `text` names, rounded once; nullopt when malformed. Callers hold a
+// DefaultFloatEnvironment.
+std::optional<uint64_t> NumberFromText(absl::string_view text, ElementType type,
+                                       const ConvertOptions& options);
+
+}  // namespace onnx_run::convert_internal
+
+#endif  // ONNX_RUN_RUNTIME_CONVERT_TEXT_H_
