@@ -10,7 +10,11 @@ absl::Span<const absl::Span<const KernelDef>> AllKernels() {
   static const auto* tables = new std::vector<absl::Span<const KernelDef>>{
       CastKernels(),
       ConstantKernels(),
+      ConstantOfShapeKernels(),
+      ControlFlowKernels(),
       IdentityKernels(),
+      OptionalKernels(),
+      SequenceKernels(),
   };
   return *tables;
 }

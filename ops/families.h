@@ -9,7 +9,11 @@ namespace onnx_run {
 
 absl::Span<const KernelDef> CastKernels();
 absl::Span<const KernelDef> ConstantKernels();
+absl::Span<const KernelDef> ConstantOfShapeKernels();
+absl::Span<const KernelDef> ControlFlowKernels();
 absl::Span<const KernelDef> IdentityKernels();
+absl::Span<const KernelDef> OptionalKernels();
+absl::Span<const KernelDef> SequenceKernels();
 
 }  // namespace onnx_run
 
