@@ -37,8 +37,11 @@ namespace onnx_run {
 
 class KernelContext;
 class Executor;
+class PlanBuilder;
+struct Frame;
 struct Plan;
 struct RunEnvironment;
+struct Step;
 
 // What is known of a node at load. Attribute getters return the node's own value, else the default of the
 // schema; a value of the wrong kind has been refused before.
@@ -78,6 +81,12 @@ class NodeInfo {
   // The number by which KernelContext::RunSubgraph knows a graph attribute.
   absl::StatusOr<int> Subgraph(absl::string_view name) const;
 
+  // The types of a compiled subgraph's outputs, as far as they are known at load.
+  absl::Span<const Type> SubgraphOutputTypes(int number) const {
+    if (subgraph_output_types_ == nullptr) return {};
+    return (*subgraph_output_types_)[number];
+  }
+
   // `node #7 CastLike "cl_3" (ai.onnx opset 21), main graph`
   std::string Describe() const;
   // InvalidArgument `attribute "axis" is 7, expected ...`: Describe() is added by the loader.
@@ -91,6 +100,7 @@ class NodeInfo {
   int64_t opset_ = 0;
   int index_ = 0;
   const std::string* graph_path_ = nullptr;
+  std::unique_ptr<std::vector<std::vector<Type>>> subgraph_output_types_;
   std::unique_ptr<Node> own_node_;  // when attribute references had to be resolved
 };
 
@@ -217,6 +227,10 @@ class KernelContext {
   // For kernels that read element k of that input before they write element k.
   absl::StatusOr<Tensor*> OutputInPlace(int i, int input, ElementType type,
                                         absl::Span<const int64_t> dims);
+  // Whether OutputInPlace may find the memory of input `i` free, if the bytes agree.
+  bool InputDies(int i) const {
+    return i < 64 && (dying_ >> i & 1U) != 0 && input(i).Writable();
+  }
   void SetOutput(int i, Value value);
   // Scratch memory from the session's pool.
   absl::StatusOr<Tensor> Allocate(ElementType type, absl::Span<const int64_t> dims);
@@ -239,9 +253,9 @@ class KernelContext {
   absl::Span<Value* const> outputs_;
   uint64_t dying_ = 0;  // bit i: input i is in a slot of this frame and dies here
   RunEnvironment* environment_ = nullptr;
-  const void* step_ = nullptr;
-  void* frame_ = nullptr;
-  Tensor scratch_[4];
+  const Step* step_ = nullptr;
+  Frame* frame_ = nullptr;
+  std::vector<std::unique_ptr<Tensor>> scratch_;  // for outputs that nobody wants
 };
 
 }  // namespace onnx_run

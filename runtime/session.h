@@ -52,8 +52,10 @@ using ParallelForFunction = std::function<void(
 
 struct SessionOptions {
   // Refuse what only draws a warning else: types newer than the node's version, unsorted nodes,
-  // shadowed names, IR versions newer than known.
+  // shadowed names.
   bool strict = false;
+  // Run models whose ir_version is newer than the newest known one (the opsets still have to be known).
+  bool allow_newer_ir_version = false;
   // Run nodes whose inputs are all constant once at load, where that is cheap.
   bool fold_constants = true;
   // Operators whose kernels are not used: their official function body is, instead.

@@ -98,6 +98,17 @@ Tensor Tensor::Strings(absl::Span<const int64_t> dims, absl::Span<const std::str
   return tensor;
 }
 
+Tensor Tensor::SharingBufferOf(const Tensor& other, ElementType type,
+                               absl::Span<const int64_t> dims, int64_t count) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.dims_.assign(dims.begin(), dims.end());
+  tensor.size_ = count;
+  tensor.buffer_ = other.buffer_;
+  tensor.data_ = other.data_;
+  return tensor;
+}
+
 int64_t Tensor::bytes() const { return PackedBytes(type_, size_).value_or(0); }
 
 Tensor Tensor::WithDims(absl::Span<const int64_t> dims) const& {

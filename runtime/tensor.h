@@ -45,6 +45,10 @@ class Tensor {
                                    absl::Span<const T> elements);
   static Tensor Strings(absl::Span<const int64_t> dims, absl::Span<const std::string> elements);
 
+  // Looks at the memory of `other`, whose packed size must be that of this type and dims. Not for strings.
+  static Tensor SharingBufferOf(const Tensor& other, ElementType type,
+                                absl::Span<const int64_t> dims, int64_t count);
+
   ElementType type() const { return type_; }
   const Dims& dims() const { return dims_; }
   int rank() const { return static_cast<int>(dims_.size()); }
@@ -78,6 +82,11 @@ class Tensor {
   void set_type_same_width(ElementType type) { type_ = type; }
   // A copy with elements of its own. Errors: ResourceExhausted.
   absl::StatusOr<Tensor> Clone(BufferPool* pool = nullptr) const;
+  // Gives the elements up; what is left may only be assigned to.
+  void ReleaseBuffer() {
+    buffer_ = BufferRef();
+    data_ = nullptr;
+  }
   const BufferRef& buffer() const { return buffer_; }
 
  private:

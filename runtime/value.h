@@ -111,6 +111,13 @@ class Value {
   // The sequence for writing: copied first when it is shared.
   Sequence& mutable_sequence();
 
+  // Becomes absent.
+  void Reset() {
+    kind_ = ValueKind::kAbsent;
+    tensor_.ReleaseBuffer();
+    other_.reset();
+  }
+
   // The type of this value, with the shape of a tensor.
   Type type() const;
 

@@ -1,0 +1,132 @@
+#include "runtime/graph_order.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+
+namespace onnx_run {
+
+std::string NodeLabel(const Node& node, int index) {
+  std::string text = absl::StrCat("node #", index, " ", node.op_type);
+  if (!node.name.empty()) absl::StrAppend(&text, " \"", node.name, "\"");
+  return text;
+}
+
+const std::vector<absl::string_view>& FreeNames::Of(const Graph& graph) {
+  const auto known = known_.find(&graph);
+  if (known != known_.end()) return known->second;
+  absl::flat_hash_set<absl::string_view> own;
+  for (const ValueInfo& input : graph.inputs) own.insert(input.name);
+  for (const Initializer& initializer : graph.initializers) own.insert(initializer.name);
+  for (const Node& node : graph.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+  std::vector<absl::string_view> names;
+  absl::flat_hash_set<absl::string_view> seen;
+  const auto add = [&](absl::string_view name) {
+    if (!name.empty() && !own.contains(name) && seen.insert(name).second) names.push_back(name);
+  };
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) add(input);
+    for (const Attribute& attribute : node.attributes) {
+      for (const auto& inner : attribute.graphs) {
+        for (absl::string_view name : Of(*inner)) add(name);
+      }
+    }
+  }
+  for (const ValueInfo& output : graph.outputs) add(output.name);
+  return known_[&graph] = std::move(names);
+}
+
+absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
+                                     absl::FunctionRef<bool(absl::string_view)> has_value,
+                                     absl::FunctionRef<bool(absl::string_view)> has_outer,
+                                     FreeNames& free_names, const std::string& path) {
+  const int count = static_cast<int>(nodes.size());
+  absl::flat_hash_map<absl::string_view, int> writer;
+  writer.reserve(nodes.size());
+  for (int i = 0; i < count; ++i) {
+    for (const std::string& output : nodes[i].outputs) {
+      if (output.empty()) continue;
+      const auto [place, fresh] = writer.emplace(output, i);
+      if (!fresh) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": value \"", output, "\" is written twice, by ",
+                         NodeLabel(nodes[place->second], place->second), " and by ",
+                         NodeLabel(nodes[i], i)));
+      }
+      if (has_value(output)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": value \"", output, "\" is written by ", NodeLabel(nodes[i], i),
+                         " and is an input or initializer too"));
+      }
+    }
+  }
+  // Edges, and names that exist nowhere.
+  std::vector<std::vector<int>> readers(nodes.size());
+  std::vector<int> waiting(nodes.size(), 0);
+  NodeOrder result;
+  absl::Status dangling;
+  const auto read = [&](int i, absl::string_view name) {
+    if (name.empty()) return;
+    const auto found = writer.find(name);
+    if (found != writer.end()) {
+      readers[found->second].push_back(i);
+      ++waiting[i];
+      if (found->second >= i) result.was_sorted = false;
+    } else if (dangling.ok() && !has_value(name) && !has_outer(name)) {
+      dangling = absl::InvalidArgumentError(
+          absl::StrCat(path, ": ", NodeLabel(nodes[i], i), " reads \"", name,
+                       "\", which no input, initializer or node gives"));
+    }
+  };
+  for (int i = 0; i < count; ++i) {
+    for (const std::string& input : nodes[i].inputs) read(i, input);
+    for (const Attribute& attribute : nodes[i].attributes) {
+      for (const auto& graph : attribute.graphs) {
+        for (absl::string_view name : free_names.Of(*graph)) read(i, name);
+      }
+    }
+  }
+  if (!dangling.ok()) return dangling;
+  result.order.reserve(nodes.size());
+  if (result.was_sorted) {
+    for (int i = 0; i < count; ++i) result.order.push_back(i);
+    return result;
+  }
+  // Kahn's algorithm; among the ready nodes the first listed goes first.
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int i = 0; i < count; ++i) {
+    if (waiting[i] == 0) ready.push(i);
+  }
+  while (!ready.empty()) {
+    const int i = ready.top();
+    ready.pop();
+    result.order.push_back(i);
+    for (int reader : readers[i]) {
+      if (--waiting[reader] == 0) ready.push(reader);
+    }
+  }
+  if (result.order.size() == nodes.size()) return result;
+  // Walk backwards from a node that still waits until one comes again: that is a cycle.
+  std::vector<int> next(nodes.size(), -1);  // some writer that node i waits for
+  for (int i = 0; i < count; ++i) {
+    if (waiting[i] == 0) continue;
+    for (int reader : readers[i]) {
+      if (waiting[reader] > 0) next[reader] = i;
+    }
+  }
+  int at = static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int w) { return w > 0; }) -
+                            waiting.begin());
+  std::vector<bool> seen(nodes.size(), false);
+  while (!seen[at]) {
+    seen[at] = true;
+    at = next[at];
+  }
+  std::string chain = NodeLabel(nodes[at], at);
+  for (int i = next[at]; i != at; i = next[i]) absl::StrAppend(&chain, " <- ", NodeLabel(nodes[i], i));
+  return absl::InvalidArgumentError(absl::StrCat(path, ": nodes read from each other in a cycle: ", chain,
+                                                 " <- ", NodeLabel(nodes[at], at)));
+}
+
+}  // namespace onnx_run

@@ -1,0 +1,43 @@
+// Order of a graph's nodes, and the faults of its names. Internal to runtime/.
+#ifndef ONNX_RUN_RUNTIME_GRAPH_ORDER_H_
+#define ONNX_RUN_RUNTIME_GRAPH_ORDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/model.h"
+
+namespace onnx_run {
+
+// The names that a graph reads from around itself, remembered by graph so that nesting costs nothing twice.
+class FreeNames {
+ public:
+  const std::vector<absl::string_view>& Of(const Graph& graph);
+
+ private:
+  absl::flat_hash_map<const Graph*, std::vector<absl::string_view>> known_;
+};
+
+struct NodeOrder {
+  std::vector<int> order;  // indices of nodes, each after those it reads from
+  bool was_sorted = true;
+};
+
+// `has_value`: whether a name is an input or initializer of this graph, `has_outer`: a value around it.
+// Errors (InvalidArgument, each told apart): a value written twice, a name that exists nowhere, a cycle.
+absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
+                                     absl::FunctionRef<bool(absl::string_view)> has_value,
+                                     absl::FunctionRef<bool(absl::string_view)> has_outer,
+                                     FreeNames& free_names, const std::string& path);
+
+// `node #7 Cast "c"`.
+std::string NodeLabel(const Node& node, int index);
+
+}  // namespace onnx_run
+
+#endif  // ONNX_RUN_RUNTIME_GRAPH_ORDER_H_
