@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/copy_elements.h"
 #include "ops/families.h"
+#include "ops/kernel_table.h"
 #include "runtime/kernel.h"
 #include "runtime/status_macros.h"
 
@@ -353,20 +354,103 @@ absl::Status SplitToSequence(const SplitAttributes& attributes, KernelContext& c
   return absl::OkStatus();
 }
 
-constexpr KernelDef kSequenceKernels[] = {
-    Kernel<ParseConcat, ConcatFromSequence>("", "ConcatFromSequence", 11).Infer(InferElement),
-    Kernel<SequenceAt>("", "SequenceAt", 11).Infer(InferElement),
-    Kernel<SequenceConstruct>("", "SequenceConstruct", 11).Infer(InferSequenceConstruct),
-    Kernel<ParseSequenceEmpty, SequenceEmpty>("", "SequenceEmpty", 11).Infer(InferSequenceEmpty),
-    Kernel<SequenceErase>("", "SequenceErase", 11).Infer(InferSameAsInput),
-    Kernel<SequenceInsert>("", "SequenceInsert", 11).Infer(InferSequenceInsert),
-    Kernel<SequenceLength>("", "SequenceLength", 11),
-    Kernel<ParseSplit, SplitToSequence>("", "SplitToSequence", 24).Infer(InferSplit),
-    Kernel<ParseSplit, SplitToSequence>("", "SplitToSequence", 11).Infer(InferSplit),
-};
+// --- SequenceMap -------------------------------------------------------------
+
+// The standard has a function body for it. A kernel is needed all the same: the graph may read names of
+// the enclosing graphs, which a function's body cannot.
+absl::StatusOr<int> ParseSequenceMap(const NodeInfo& node) {
+  const Attribute* body = node.Find("body");
+  if (body == nullptr || body->graphs.size() != 1) {
+    return node.BadAttribute("body", "missing", "a graph");
+  }
+  const Graph& graph = *body->graphs[0];
+  if (static_cast<int>(graph.inputs.size()) != node.input_count() ||
+      static_cast<int>(graph.outputs.size()) != node.output_count()) {
+    return node.BadAttribute(
+        "body",
+        absl::StrCat("a graph of ", graph.inputs.size(), " inputs and ", graph.outputs.size(),
+                     " outputs"),
+        absl::StrCat("as many as the node has: ", node.input_count(), " and ",
+                     node.output_count()));
+  }
+  return node.Subgraph("body");
+}
+
+absl::Status InferSequenceMap(const NodeInfo& node, absl::Span<const Type> /*inputs*/,
+                              absl::Span<Type> outputs) {
+  RETURN_IF_ERROR(ParseSequenceMap(node).status());
+  const Graph& graph = *node.Find("body")->graphs[0];
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Type& type = graph.outputs[i].type;
+    outputs[i] = type.kind == ValueKind::kTensor && type.element != ElementType::kUndefined
+                     ? Type::OfSequence(Type::OfTensor(type.element))
+                     : Type();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SequenceMap(const int& graph, KernelContext& context) {
+  const int64_t length = LengthOf(context.input_value(0).sequence());
+  for (int i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is absent"));
+    }
+    const Value& value = context.input_value(i);
+    if (value.kind() == ValueKind::kSequence && LengthOf(value.sequence()) != length) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is a sequence of ",
+                                                     LengthOf(value.sequence()),
+                                                     ", input 0 one of ", length));
+    }
+  }
+  SubgraphRunner body = context.Subgraph(graph);
+  std::vector<Value> inputs(context.input_count());
+  std::vector<Value> outputs(body.output_count());
+  std::vector<Sequence> results(body.output_count());
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Type& type = body.output_type(static_cast<int>(k));
+    if (type.kind == ValueKind::kTensor && type.element != ElementType::kUndefined) {
+      results[k].element_type = Type::OfTensor(type.element);
+    }
+    results[k].elements.reserve(length);
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    for (int k = 0; k < context.input_count(); ++k) {
+      const Value& value = context.input_value(k);
+      inputs[k] = value.kind() == ValueKind::kSequence ? value.sequence().elements[i] : value;
+    }
+    RETURN_IF_ERROR(body.Run(absl::MakeSpan(inputs), absl::MakeSpan(outputs)));
+    for (size_t k = 0; k < results.size(); ++k) {
+      Type& type = results[k].element_type;
+      if (type.kind == ValueKind::kAbsent && outputs[k].is_tensor()) {
+        type = Type::OfTensor(outputs[k].tensor().type());
+      }
+      if (!outputs[k].is_tensor() || outputs[k].tensor().type() != type.element) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("body output ", k, " is ", Describe(outputs[k]), " for element ", i,
+                         ", expected ", TypeToString(type)));
+      }
+      results[k].elements.push_back(std::move(outputs[k]));
+    }
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    context.SetOutput(static_cast<int>(k), Value(std::move(results[k])));
+  }
+  return absl::OkStatus();
+}
+
+constexpr auto kKernels = KernelTable(
+    Rows<ParseConcat, ConcatFromSequence>("ConcatFromSequence", 11).Infer(InferElement),
+    Rows<SequenceAt>("SequenceAt", 11).Infer(InferElement),
+    Rows<SequenceConstruct>("SequenceConstruct", 11).Infer(InferSequenceConstruct),
+    Rows<ParseSequenceEmpty, SequenceEmpty>("SequenceEmpty", 11).Infer(InferSequenceEmpty),
+    Rows<SequenceErase>("SequenceErase", 11).Infer(InferSameAsInput),
+    Rows<SequenceInsert>("SequenceInsert", 11).Infer(InferSequenceInsert),
+    Rows<SequenceLength>("SequenceLength", 11),
+    Rows<ParseSequenceMap, SequenceMap>("SequenceMap", 17).Infer(InferSequenceMap).NotFoldable(),
+    Rows<ParseSplit, SplitToSequence>("SplitToSequence", 11, 24).Infer(InferSplit));
 
 }  // namespace
 
-absl::Span<const KernelDef> SequenceKernels() { return kSequenceKernels; }
+absl::Span<const KernelDef> SequenceKernels() { return kKernels; }
 
 }  // namespace onnx_run
