@@ -231,7 +231,7 @@ class Writer {
       floats = list("float", "kFloats", value.floats_size(),
                     [&](int i) { return Float(value.floats(i)); });
     } else if (value.strings_size() > 0) {
-      strings = list("char* const", "kStrings", value.strings_size(),
+      strings = list("const char* const", "kStrings", value.strings_size(),
                      [&](int i) { return Quote(value.strings(i)); });
     }
     attributes_ << "    {" << Quote(attribute.name) << ", static_cast<AttributeKind>("
