@@ -24,5 +24,6 @@ install(FILES
   cmake/OnnxRunDependencies.cmake
   DESTINATION "${package_dir}")
 
-configure_file(cmake/onnx_run.pc.in "${PROJECT_BINARY_DIR}/onnx_run.pc" @ONLY)
+configure_file(cmake/onnx_run.pc.in "${PROJECT_BINARY_DIR}/onnx_run.pc.in" @ONLY)
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/onnx_run.pc" INPUT "${PROJECT_BINARY_DIR}/onnx_run.pc.in")
 install(FILES "${PROJECT_BINARY_DIR}/onnx_run.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
