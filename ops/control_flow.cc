@@ -149,14 +149,13 @@ absl::StatusOr<IfAttributes> ParseIf(const NodeInfo& node) {
 // Where the branches do not agree, the type is that of the branch that is taken.
 absl::Status InferIf(const NodeInfo& node, absl::Span<const Type> /*inputs*/,
                      absl::Span<Type> outputs) {
-  RETURN_IF_ERROR(CheckBranch(node, "then_branch"));
-  RETURN_IF_ERROR(CheckBranch(node, "else_branch"));
-  ASSIGN_OR_RETURN(const Graph* then_branch, GraphOf(node, "then_branch"));
-  ASSIGN_OR_RETURN(const Graph* else_branch, GraphOf(node, "else_branch"));
+  ASSIGN_OR_RETURN(const IfAttributes attributes, ParseIf(node));
+  const absl::Span<const Type> then_types = node.SubgraphOutputTypes(attributes.then_branch);
+  const absl::Span<const Type> else_types = node.SubgraphOutputTypes(attributes.else_branch);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Type& type = then_branch->outputs[i].type;
-    outputs[i] = Known(type) && SameType(type, else_branch->outputs[i].type) ? WithoutShape(type)
-                                                                            : Type();
+    outputs[i] = Known(then_types[i]) && SameType(then_types[i], else_types[i])
+                     ? WithoutShape(then_types[i])
+                     : Type();
   }
   return absl::OkStatus();
 }
@@ -205,9 +204,9 @@ absl::StatusOr<LoopAttributes> ParseLoop(const NodeInfo& node) {
 absl::Status InferLoop(const NodeInfo& node, absl::Span<const Type> inputs,
                        absl::Span<Type> outputs) {
   ASSIGN_OR_RETURN(const LoopAttributes attributes, ParseLoop(node));
-  ASSIGN_OR_RETURN(const Graph* body, GraphOf(node, "body"));
+  const absl::Span<const Type> body = node.SubgraphOutputTypes(attributes.body);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Type& type = body->outputs[i + 1].type;
+    const Type& type = body[i + 1];
     if (static_cast<int>(i) < attributes.carried) {
       ASSIGN_OR_RETURN(outputs[i], CarriedType(node, inputs[i + 2], type, i + 1));
     } else {
@@ -377,9 +376,9 @@ absl::StatusOr<ScanAttributes> ParseScan(const NodeInfo& node) {
 absl::Status InferScan(const NodeInfo& node, absl::Span<const Type> inputs,
                        absl::Span<Type> outputs) {
   ASSIGN_OR_RETURN(const ScanAttributes attributes, ParseScan(node));
-  ASSIGN_OR_RETURN(const Graph* body, GraphOf(node, "body"));
+  const absl::Span<const Type> body = node.SubgraphOutputTypes(attributes.body);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Type& type = body->outputs[i].type;
+    const Type& type = body[i];
     if (static_cast<int>(i) < attributes.states) {
       ASSIGN_OR_RETURN(outputs[i],
                        CarriedType(node, inputs[i + attributes.first_input], type, i));

@@ -378,10 +378,10 @@ absl::StatusOr<int> ParseSequenceMap(const NodeInfo& node) {
 
 absl::Status InferSequenceMap(const NodeInfo& node, absl::Span<const Type> /*inputs*/,
                               absl::Span<Type> outputs) {
-  RETURN_IF_ERROR(ParseSequenceMap(node).status());
-  const Graph& graph = *node.Find("body")->graphs[0];
+  ASSIGN_OR_RETURN(const int graph, ParseSequenceMap(node));
+  const absl::Span<const Type> body = node.SubgraphOutputTypes(graph);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Type& type = graph.outputs[i].type;
+    const Type& type = body[i];
     outputs[i] = type.kind == ValueKind::kTensor && type.element != ElementType::kUndefined
                      ? Type::OfSequence(Type::OfTensor(type.element))
                      : Type();
