@@ -224,6 +224,12 @@ absl::Status Parse(absl::string_view bytes, absl::string_view what, Proto* proto
     return absl::InvalidArgumentError(
         absl::StrCat("is not a ", what, ": malformed or nested too deeply"));
   }
+  // The messages share field numbers, so that one reads as another with everything unknown: a TensorProto
+  // as an empty SequenceProto, say. Only TensorProto may have grown fields since.
+  if (!std::is_same_v<Proto, onnx::TensorProto> && !proto->unknown_fields().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is not a ", what, ", which the declared type calls for: has other fields"));
+  }
   if constexpr (!std::is_same_v<Proto, onnx::SparseTensorProto>) {
     if (name != nullptr) *name = proto->name();
   } else if (name != nullptr) {
