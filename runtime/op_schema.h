@@ -36,8 +36,8 @@ struct SchemaTypeSet {
 enum class ParameterOption : uint8_t { kSingle, kOptional, kVariadic };
 
 struct SchemaParameter {
-  const char* name;
-  const char* type_string;  // "T", or a type: "tensor(int64)"
+  absl::string_view name;
+  absl::string_view type_string;  // "T", or a type: "tensor(int64)"
   int16_t constraint;       // same number: same constraint variable of this operator; -1: a fixed type
   uint16_t types;           // index into SchemaTable::type_sets
   ParameterOption option;
@@ -45,13 +45,13 @@ struct SchemaParameter {
 };
 
 struct SchemaAttribute {
-  const char* name;
+  absl::string_view name;
   AttributeKind kind;
   bool required;
   bool has_default;
   int64_t i;
   float f;
-  const char* s;
+  absl::string_view s;
   const int64_t* ints;
   const float* floats;
   const char* const* strings;
@@ -61,8 +61,8 @@ struct SchemaAttribute {
 enum class SchemaBody : uint8_t { kNone, kFunction, kContextDependent };
 
 struct OpSchema {
-  const char* domain;
-  const char* op_type;
+  absl::string_view domain;
+  absl::string_view op_type;
   int since_version;
   bool deprecated;
   SchemaBody body;  // official function body
@@ -79,7 +79,7 @@ struct OpSchema {
 };
 
 struct SchemaDomain {
-  const char* domain;
+  absl::string_view domain;
   int min_version;
   int max_version;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -142,6 +143,13 @@ class PlanBuilder::Impl {
                                             bool standard, absl::Span<const Type> input_types);
   absl::StatusOr<bool> Fold(const NodeInfo& info, const KernelDef& kernel, const KernelState* kernel_state,
                             absl::Span<const ValueRef> inputs, GraphState& state);
+  // As OpRegistry::Find, remembered: models use few operators many times.
+  OpRegistry::Found FindOperator(const Node& node, int64_t opset) {
+    const auto key = std::make_tuple(absl::string_view(node.op_type), absl::string_view(node.domain), opset);
+    const auto known = found_.find(key);
+    if (known != found_.end()) return known->second;
+    return found_[key] = registry_.Find(node.domain, node.op_type, opset);
+  }
   void ResolveReferences(NodeInfo& info, const Surroundings& around);
   void AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
                absl::Span<const Type> output_types, GraphState& state);
@@ -168,6 +176,9 @@ class PlanBuilder::Impl {
   absl::flat_hash_map<std::string, std::unique_ptr<Plan>> instances_;
   std::vector<std::shared_ptr<const Function>> bodies_;
   std::vector<std::string> call_chain_;  // of functions being built
+  // The keys look at nodes of the model and of bodies_, which outlive this.
+  absl::flat_hash_map<std::tuple<absl::string_view, absl::string_view, int64_t>, OpRegistry::Found>
+      found_;
   FreeNames free_names_;
   int depth_ = 0;
   std::vector<std::string> missing_;  // operators without kernel or body, with where they stand
@@ -400,6 +411,7 @@ absl::Status PlanBuilder::Impl::BuildNode(const Node& node, int index, GraphStat
 }
 
 absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
+  const Node& listed = info.node();
   ResolveReferences(info, state.around);
   const Node& node = info.node();
   std::vector<ValueRef> inputs;
@@ -438,7 +450,7 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
         absl::StrCat("domain \"", node.domain.empty() ? "ai.onnx" : node.domain,
                      "\" is not imported by ", state.around.function == nullptr ? "the model" : "the function"));
   }
-  const OpRegistry::Found found = registry_.Find(node.domain, node.op_type, info.opset_);
+  const OpRegistry::Found found = FindOperator(listed, info.opset_);
   info.schema_ = found.schema;
   const bool native = found.kernel != nullptr && !options_.no_native.contains(node.op_type);
   if (found.schema != nullptr && found.schema->deprecated) {
