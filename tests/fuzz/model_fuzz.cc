@@ -1,0 +1,9 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "tests/fuzz/targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  onnx_run::fuzz::FuzzModel({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
