@@ -153,7 +153,7 @@ std::string SummaryText(const Model& model, const OpRegistry& registry) {
 std::string ListOpsText(const OpRegistry& registry) {
   std::map<OperatorKey, std::vector<int>> versions;
   for (const KernelDef* kernel : registry.kernels()) {
-    versions[{kernel->domain, kernel->op_type}].push_back(kernel->since_version);
+    versions[OperatorKey(std::string(kernel->domain), std::string(kernel->op_type))].push_back(kernel->since_version);
   }
   Table table({"domain", "operator", "since versions with a kernel", "of the standard's", "function body"});
   std::string shares;
@@ -170,7 +170,7 @@ std::string ListOpsText(const OpRegistry& registry) {
   std::map<std::string, Share> by_domain;
   std::map<OperatorKey, std::vector<const OpSchema*>> standard;
   for (const OpSchema& schema : registry.schemas()->schemas) {
-    standard[{schema.domain, schema.op_type}].push_back(&schema);
+    standard[OperatorKey(std::string(schema.domain), std::string(schema.op_type))].push_back(&schema);
   }
   for (const auto& [key, schemas] : standard) {
     const OpSchema& latest = *schemas.back();
