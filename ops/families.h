@@ -7,13 +7,18 @@
 
 namespace onnx_run {
 
+absl::Span<const KernelDef> BinaryKernels();
 absl::Span<const KernelDef> CastKernels();
 absl::Span<const KernelDef> ConstantKernels();
 absl::Span<const KernelDef> ConstantOfShapeKernels();
 absl::Span<const KernelDef> ControlFlowKernels();
 absl::Span<const KernelDef> IdentityKernels();
 absl::Span<const KernelDef> OptionalKernels();
+absl::Span<const KernelDef> QuantizeKernels();
+absl::Span<const KernelDef> ReduceKernels();
 absl::Span<const KernelDef> SequenceKernels();
+absl::Span<const KernelDef> TransposeKernels();
+absl::Span<const KernelDef> UnaryKernels();
 
 }  // namespace onnx_run
 

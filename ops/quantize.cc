@@ -1,0 +1,158 @@
+// QuantizeLinear, all versions: an element-wise function of x, scale and zero point.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "ops/elementwise.h"
+#include "ops/families.h"
+#include "ops/kernel_table.h"
+#include "ops/quantize_util.h"
+
+namespace onnx_run {
+namespace {
+
+struct QuantizeAttributes {
+  QuantizeGranularity granularity;
+  ElementType output_dtype;  // kUndefined: the zero point's, else uint8
+  ElementType precision;     // of the division; kUndefined: the scale's
+  ConvertOptions convert;
+};
+
+absl::StatusOr<QuantizeAttributes> ParseQuantize(const NodeInfo& node) {
+  QuantizeAttributes attributes;
+  ASSIGN_OR_RETURN(attributes.granularity, ParseGranularity(node));
+  ASSIGN_OR_RETURN(attributes.output_dtype, ParseOptionalType(node, "output_dtype"));
+  ASSIGN_OR_RETURN(attributes.precision, ParseOptionalType(node, "precision"));
+  attributes.convert.saturate = node.IntOr("saturate", 1) != 0;
+  return attributes;
+}
+
+absl::Status InferQuantize(const NodeInfo& node, absl::Span<const Type> inputs,
+                           absl::Span<Type> outputs) {
+  if (node.has_input(2)) {
+    if (inputs[2].kind == ValueKind::kTensor) outputs[0] = Type::OfTensor(inputs[2].element);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const ElementType declared, ParseOptionalType(node, "output_dtype"));
+  outputs[0] = Type::OfTensor(declared == ElementType::kUndefined ? ElementType::kUint8 : declared);
+  return absl::OkStatus();
+}
+
+constexpr int64_t kBlock = 1024;
+
+// Quotients of elements [begin, begin + n) of a run, rounded to `precision`.
+template <typename D>
+void Divide(const ElementRun& run, int64_t begin, int64_t n, ElementType precision, D* out) {
+  const D* x = run.Input<D>(0) + begin * run.steps[0];
+  const D* scale = run.Input<D>(1) + begin * run.steps[1];
+  if (run.steps[1] == 0) {
+    const D s = *scale;
+    for (int64_t i = 0; i < n; ++i) out[i] = x[i] / s;
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = x[i * run.steps[0]] / scale[i];
+  }
+  if (NeedsWidening(precision)) {  // Convert knows both types: it cannot fail
+    uint16_t narrow[kBlock];
+    Convert(out, ElementType::kFloat, narrow, precision, n).IgnoreError();
+    Convert(narrow, precision, out, ElementType::kFloat, n).IgnoreError();
+  }
+}
+
+// out[i] = saturate(round(quotient[i]) + zero[i]). Adding `kRounder` and taking it away rounds to an
+// integer, halves to even; the quotient is limited before, to where it saturates anyway.
+template <typename D, typename Z>
+void Saturate(const D* quotient, const Z* zero, int64_t zero_step, ElementType type, Z* out,
+              int64_t n) {
+  constexpr D kFar = 1 << 20;
+  constexpr D kRounder = std::is_same_v<D, float> ? D(0x1.8p23) : D(0x1.8p52);
+  const int bits = BitsOf(type);
+  const D low = std::is_signed_v<Z> ? D(-(1 << (bits - 1))) : D(0);
+  const D high = std::is_signed_v<Z> ? D((1 << (bits - 1)) - 1) : D((1 << bits) - 1);
+  const auto level = [=](D q, D z) {
+    q = q > -kFar ? q : -kFar;  // NaN too
+    q = q < kFar ? q : kFar;
+    q = (q + kRounder) - kRounder + z;
+    q = q > low ? q : low;
+    return static_cast<Z>(static_cast<int32_t>(q < high ? q : high));
+  };
+  if (zero_step == 0) {
+    const D z = *zero;
+    for (int64_t i = 0; i < n; ++i) out[i] = level(quotient[i], z);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = level(quotient[i], zero[i]);
+  }
+}
+
+template <typename D, typename Z>
+void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type) {
+  D quotient[kBlock];
+  for (int64_t begin = 0; begin < run.n; begin += kBlock) {
+    const int64_t n = std::min(kBlock, run.n - begin);
+    Divide(run, begin, n, precision, quotient);
+    const Z* zero = run.Input<Z>(2) + begin * run.steps[2];
+    Z* out = run.Output<Z>() + begin;
+    if constexpr (std::is_same_v<Z, float>) {  // the engine converts to the float type of the output
+      for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Z>(quotient[i] + zero[i * run.steps[2]]);
+    } else {
+      Saturate(quotient, zero, run.steps[2], type, out, n);
+    }
+  }
+}
+
+absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& context) {
+  ElementType type = attributes.output_dtype;
+  if (context.has_input(2)) {
+    const ElementType zero_type = context.input(2).type();
+    if (type != ElementType::kUndefined && type != zero_type) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute \"output_dtype\" is ", TypeName(type),
+                                                     ", the zero point is ", TypeName(zero_type)));
+    }
+    type = zero_type;
+  }
+  if (type == ElementType::kUndefined) type = ElementType::kUint8;
+  ASSIGN_OR_RETURN(QuantizeOperands operands,
+                   AlignQuantizeOperands(attributes.granularity, type, context));
+
+  ElementType precision = attributes.precision;
+  if (precision == ElementType::kUndefined) {
+    // An integer scale, or one of powers of two, says nothing of the division.
+    const ElementType scale = operands.scale.type();
+    precision = scale == ElementType::kFloat8e8m0 ? ElementType::kFloat : scale;
+    if (!IsFloat(precision)) precision = ElementType::kDouble;
+  }
+  const ElementType computed =
+      precision == ElementType::kDouble ? ElementType::kDouble : ElementType::kFloat;
+  if (ComputeType(operands.x.type()) != computed) {
+    ASSIGN_OR_RETURN(operands.x, ConvertTensor(context, operands.x, computed));
+  }
+  if (ComputeType(operands.scale.type()) != computed) {
+    ASSIGN_OR_RETURN(operands.scale, ConvertTensor(context, operands.scale, computed));
+  }
+
+  const Dims dims = context.input(0).dims();
+  ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, operands.x.dims()));
+  const Tensor* inputs[] = {&operands.x, &operands.scale, &operands.zero};
+  RETURN_IF_ERROR(VisitType(
+      Types<int8_t, int16_t, uint8_t, uint16_t, float>(), type, [&]<typename Z>(Tag<Z>) {
+        return ElementwiseInto(
+            context, inputs, *output,
+            [&](const ElementRun& run) {
+              if (computed == ElementType::kDouble) return QuantizeRun<double, Z>(run, precision, type);
+              return QuantizeRun<float, Z>(run, precision, type);
+            },
+            {.convert = attributes.convert});
+      }));
+  output->set_dims(dims);
+  return absl::OkStatus();
+}
+
+constexpr auto kKernels = KernelTable(
+    Rows<ParseQuantize, Quantize>("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25).Infer(InferQuantize));
+
+}  // namespace
+
+absl::Span<const KernelDef> QuantizeKernels() { return kKernels; }
+
+}  // namespace onnx_run

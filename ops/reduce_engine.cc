@@ -1,0 +1,76 @@
+#include "ops/reduce_engine.h"
+
+#include "ops/shape_util.h"
+
+namespace onnx_run {
+
+absl::StatusOr<ReduceAttributes> ParseReduce(const NodeInfo& node) {
+  return ReduceAttributes{node.IntOr("keepdims", 1) != 0,
+                          node.IntOr("noop_with_empty_axes", 0) != 0, node.Ints("axes")};
+}
+
+absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, KernelContext& context) {
+  const Tensor& data = context.input(0);
+  const int rank = data.rank();
+  Dims given(attributes.axes.begin(), attributes.axes.end());
+  if (context.has_input(1)) {
+    ASSIGN_OR_RETURN(given, ReadInts(context.input(1)));
+  }
+  ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(given, rank));
+  const bool all = axes.empty() && !attributes.noop_with_empty_axes;
+  absl::InlinedVector<bool, 8> is_reduced(static_cast<size_t>(rank), all);
+  for (const int axis : axes) is_reduced[axis] = true;
+
+  ReducePlan plan;
+  for (int d = 0; d < rank; ++d) {
+    if (!is_reduced[d]) {
+      plan.output_dims.push_back(data.dim(d));
+    } else if (attributes.keepdims) {
+      plan.output_dims.push_back(1);
+    }
+  }
+  int64_t stride = 1;
+  const absl::InlinedVector<ReducePlan::Axis, 4>* last = nullptr;
+  for (int d = rank - 1; d >= 0; --d) {  // from the innermost dimension out, reversed at the end
+    const int64_t dim = data.dim(d);
+    auto& side = is_reduced[d] ? plan.reduced : plan.kept;
+    (is_reduced[d] ? plan.count : plan.outputs) *= dim;
+    if (dim == 1) continue;
+    if (last == &side) {
+      side.back().dim *= dim;
+    } else {
+      side.push_back({dim, stride});
+      last = &side;
+    }
+    stride *= dim;
+  }
+  std::reverse(plan.kept.begin(), plan.kept.end());
+  std::reverse(plan.reduced.begin(), plan.reduced.end());
+  return plan;
+}
+
+namespace reduce_internal {
+
+void ForEachOffset(absl::Span<const ReducePlan::Axis> axes, int64_t offset,
+                   absl::FunctionRef<void(int64_t offset)> fn) {
+  if (axes.empty()) return fn(offset);
+  for (int64_t i = 0; i < axes[0].dim; ++i) {
+    if (axes.size() == 1) {
+      fn(offset + i * axes[0].stride);
+    } else {
+      ForEachOffset(axes.subspan(1), offset + i * axes[0].stride, fn);
+    }
+  }
+}
+
+int64_t OffsetOf(absl::Span<const ReducePlan::Axis> axes, int64_t index) {
+  int64_t offset = 0;
+  for (size_t d = axes.size(); d-- > 0;) {
+    offset += index % axes[d].dim * axes[d].stride;
+    index /= axes[d].dim;
+  }
+  return offset;
+}
+
+}  // namespace reduce_internal
+}  // namespace onnx_run

@@ -1,0 +1,55 @@
+// Transpose, all versions: one strided copy.
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "ops/kernel_table.h"
+#include "ops/shape_util.h"
+#include "ops/strided_copy.h"
+#include "runtime/status_macros.h"
+
+namespace onnx_run {
+namespace {
+
+struct TransposeAttributes {
+  std::vector<int64_t> perm;  // empty: reversed
+};
+
+absl::StatusOr<TransposeAttributes> ParseTranspose(const NodeInfo& node) {
+  return TransposeAttributes{node.Ints("perm")};
+}
+
+absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& context) {
+  const Tensor& data = context.input(0);
+  const int rank = data.rank();
+  std::vector<int64_t> perm = attributes.perm;
+  if (perm.empty()) {
+    for (int d = rank - 1; d >= 0; --d) perm.push_back(d);
+  }
+  ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(perm, rank));
+  if (static_cast<int>(axes.size()) != rank) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute \"perm\" has ", axes.size(),
+                                                   " axes, the input's rank is ", rank));
+  }
+  const Dims strides = StridesOf(data.dims());
+  Dims dims(static_cast<size_t>(rank));
+  Dims from(static_cast<size_t>(rank));
+  for (int d = 0; d < rank; ++d) {
+    dims[d] = data.dim(axes[d]);
+    from[d] = strides[axes[d]];
+  }
+  ASSIGN_OR_RETURN(Tensor * output, MoveOutput(context, 0, data.type(), dims));
+  CopyBox(context, data.type(), dims, {data.data(), 0, from},
+          {output->mutable_data(), 0, StridesOf(dims)});
+  return absl::OkStatus();
+}
+
+constexpr auto kKernels = KernelTable(
+    Rows<ParseTranspose, Transpose>("Transpose", 1, 13, 21, 23, 24, 25));
+
+}  // namespace
+
+absl::Span<const KernelDef> TransposeKernels() { return kKernels; }
+
+}  // namespace onnx_run
