@@ -93,9 +93,11 @@ bool AllowedLater(const SchemaTable& schemas, const OpSchema& schema, bool outpu
 
 absl::Status CheckArityAndAttributes(const NodeInfo& node) {
   const OpSchema& schema = *node.schema();
+  // A "" at the end counts towards the minimum: Loop's two optional inputs have to be listed.
+  const int listed = node.input_count();
   const int inputs = Given(node.node().inputs);
   const int outputs = Given(node.node().outputs);
-  if (inputs < schema.min_inputs || inputs > schema.max_inputs) {
+  if (listed < schema.min_inputs || inputs > schema.max_inputs) {
     return absl::InvalidArgumentError(absl::StrCat(inputs, " inputs given, ", Versioned(schema), " takes ",
                                                    Range(schema.min_inputs, schema.max_inputs)));
   }
@@ -105,7 +107,7 @@ absl::Status CheckArityAndAttributes(const NodeInfo& node) {
                                                    " has ",
                                                    Range(schema.min_outputs, schema.max_outputs)));
   }
-  for (int i = 0; i < inputs; ++i) {
+  for (int i = 0; i < listed; ++i) {
     const SchemaParameter* parameter = schema.Input(i);
     if (parameter != nullptr && parameter->option == ParameterOption::kSingle && !node.has_input(i)) {
       return absl::InvalidArgumentError(
