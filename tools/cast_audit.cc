@@ -240,7 +240,9 @@ std::string CastAudit::TableText() const {
   std::string examples;
   for (const Row* row : rows) {
     const std::string title = row->path.empty() ? row->title : absl::StrCat(row->path, "/", row->title);
-    const std::string name = absl::StrCat(title, " -> ", row->value);
+    // A node without a name goes by what it makes.
+    const bool named = row->title.find('"') != std::string::npos;
+    const std::string name = named ? title : absl::StrCat(title, " -> ", row->value);
     std::vector<std::string> cells = {name, std::string(TypeName(row->from)),
                                       std::string(TypeName(row->to)), WithCommas(row->counts.elements)};
     for (const Column* column : shown) {

@@ -77,6 +77,28 @@ TestReport Failed(TestReport report, Cause cause, absl::string_view message) {
   return report;
 }
 
+// Operators that a session's message lists as not supported: those of function bodies are known no other way.
+// "2 operators are not supported: Less (ai.onnx opset 13) at node #0, function ai.onnx.Clip; Where (...) ..."
+std::vector<std::string> UnsupportedOperators(absl::string_view message) {
+  constexpr absl::string_view kLead = " not supported: ";
+  const size_t lead = message.find(kLead);
+  if (lead == absl::string_view::npos) return {};
+  std::set<std::string> operators;
+  for (absl::string_view item : absl::StrSplit(message.substr(lead + kLead.size()), "; ")) {
+    item = absl::StripLeadingAsciiWhitespace(item);
+    operators.emplace(item.substr(0, item.find(' ')));
+  }
+  return {operators.begin(), operators.end()};
+}
+
+// A status of Unimplemented, of creating or running a session: operators that are missing, or types.
+TestReport FailedUnimplemented(TestReport report, absl::string_view message) {
+  std::vector<std::string> unsupported = UnsupportedOperators(message);
+  if (!unsupported.empty()) report.missing = std::move(unsupported);
+  const Cause cause = report.missing.empty() ? Cause::kUnsupportedType : Cause::kUnimplementedOperator;
+  return Failed(std::move(report), cause, message);
+}
+
 // Data sets of a test with the values of their inputs.
 struct PreparedSet {
   TestDataSet set;
@@ -173,12 +195,10 @@ TestReport RunConformanceTest(const ConformanceTest& test, const ConformanceOpti
   absl::StatusOr<std::unique_ptr<const Session>> session =
       Session::Create(*std::move(model), StandardRegistry(), options.session);
   if (!session.ok()) {
-    const bool unimplemented = absl::IsUnimplemented(session.status());
-    return Failed(std::move(report),
-                  !unimplemented             ? Cause::kLoad
-                  : report.missing.empty() ? Cause::kUnsupportedType
-                                           : Cause::kUnimplementedOperator,
-                  session.status().message());
+    if (absl::IsUnimplemented(session.status())) {
+      return FailedUnimplemented(std::move(report), session.status().message());
+    }
+    return Failed(std::move(report), Cause::kLoad, session.status().message());
   }
   absl::StatusOr<std::vector<PreparedSet>> sets = PrepareSets(test, **session);
   if (!sets.ok()) return Failed(std::move(report), Cause::kLoad, sets.status().message());
@@ -194,10 +214,8 @@ TestReport RunConformanceTest(const ConformanceTest& test, const ConformanceOpti
     run_options.seed = 1;
     std::vector<Value> outputs((*session)->outputs().size());
     const absl::Status ran = (*session)->Run(prepared.inputs, absl::MakeSpan(outputs), run_options);
-    if (!ran.ok()) {
-      return Failed(std::move(report), absl::IsUnimplemented(ran) ? Cause::kUnsupportedType : Cause::kRun,
-                    ran.message());
-    }
+    if (absl::IsUnimplemented(ran)) return FailedUnimplemented(std::move(report), ran.message());
+    if (!ran.ok()) return Failed(std::move(report), Cause::kRun, ran.message());
     const absl::StatusOr<std::vector<OutputCheck>> checks =
         CheckTestOutputs(**session, prepared.set, prepared.inputs, outputs, compare);
     if (!checks.ok()) return Failed(std::move(report), Cause::kLoad, checks.status().message());
