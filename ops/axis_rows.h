@@ -1,0 +1,79 @@
+// Rows along one axis, for operators that work on each of them alone: Softmax, CumSum, ArgMax, ...
+#ifndef ONNX_RUN_OPS_AXIS_ROWS_H_
+#define ONNX_RUN_OPS_AXIS_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "ops/dispatch.h"
+#include "ops/shape_util.h"
+#include "runtime/kernel.h"
+#include "runtime/status_macros.h"
+
+namespace onnx_run {
+
+// Calls row(x, out, n) for each of the rows of n = view.axis elements; `out` gets `out_n` elements of
+// which each row gives: n, or 1. Rows whose elements do not lie in order are copied, some at a time.
+template <typename T, typename R, typename RowFn>
+void MapRows(const KernelContext& context, const AxisView& view, const T* in, R* out, int64_t out_n,
+             RowFn row) {
+  const int64_t n = view.axis;
+  const int64_t inner = view.inner;
+  const int64_t rows = view.outer * inner;
+  if (rows == 0 || n == 0) return;
+  const int64_t grain = std::max<int64_t>(1, 16384 / n);
+  if (inner == 1) {
+    context.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) row(in + r * n, out + r * out_n, n);
+    });
+    return;
+  }
+  constexpr int64_t kRows = 16;  // neighbours, which share cache lines
+  const int64_t groups = (inner + kRows - 1) / kRows;
+  context.ParallelFor(view.outer * groups, std::max<int64_t>(1, grain / kRows),
+                      [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<T[]> from(new T[static_cast<size_t>(kRows * n)]);
+    const std::unique_ptr<R[]> to(new R[static_cast<size_t>(kRows * out_n)]);
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group % groups * kRows;
+      const int64_t count = std::min(kRows, inner - first);
+      const T* const source = in + group / groups * n * inner + first;
+      R* const target = out + group / groups * out_n * inner + first;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t r = 0; r < count; ++r) from[r * n + i] = source[i * inner + r];
+      }
+      for (int64_t r = 0; r < count; ++r) row(from.get() + r * n, to.get() + r * out_n, n);
+      for (int64_t i = 0; i < out_n; ++i) {
+        for (int64_t r = 0; r < count; ++r) target[i * inner + r] = to[r * out_n + i];
+      }
+    }
+  });
+}
+
+// Output 0 has the dims and the type of input 0; row(x, out, n) computes it row by row in the types of
+// `List`.
+template <typename List, typename RowFn>
+absl::Status RunRows(KernelContext& context, const AxisView& view, RowFn row) {
+  const ElementType type = context.input(0).type();
+  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
+  const auto run = [&](Tensor& result) {
+    return VisitType(List(), type, [&]<typename T>(Tag<T>) {
+      MapRows(context, view, data.data_as<T>(), result.mutable_data_as<T>(), view.axis,
+              [&row](const T* x, T* out, int64_t n) { row(x, out, n); });
+      return absl::OkStatus();
+    });
+  };
+  if (data.type() == type) {
+    ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, data.dims()));
+    return run(*output);
+  }
+  ASSIGN_OR_RETURN(Tensor result, context.Allocate(data.type(), data.dims()));
+  RETURN_IF_ERROR(run(result));
+  return SetOutputNarrowed(context, 0, std::move(result), type);
+}
+
+}  // namespace onnx_run
+
+#endif  // ONNX_RUN_OPS_AXIS_ROWS_H_

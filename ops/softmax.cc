@@ -1,0 +1,107 @@
+// Softmax, LogSoftmax and Hardmax. Until version 13 they see their input as a matrix: the dimensions
+// from `axis` on are one row.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "ops/axis_rows.h"
+#include "ops/families.h"
+#include "ops/kernel_table.h"
+#include "ops/vector_math.h"
+
+namespace onnx_run {
+namespace {
+
+struct SoftmaxAttributes {
+  int64_t axis;
+  bool as_matrix;
+};
+absl::StatusOr<SoftmaxAttributes> ParseSoftmax(const NodeInfo& node) {
+  const bool as_matrix = node.since_version() < 13;
+  return SoftmaxAttributes{node.IntOr("axis", as_matrix ? 1 : -1), as_matrix};
+}
+
+absl::StatusOr<AxisView> ViewOf(const SoftmaxAttributes& attributes, const Tensor& input) {
+  const int rank = input.rank();
+  if (attributes.as_matrix && attributes.axis == rank) return AxisView{input.size(), 1, 1};
+  if (rank == 0) return AxisView{1, 1, 1};
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, rank));
+  if (!attributes.as_matrix) return ViewAround(input.dims(), axis);
+  return AxisView{Product(input.dims(), 0, axis), Product(input.dims(), axis, rank), 1};
+}
+
+// NaN where there is one.
+template <typename T>
+T MaxOf(const T* x, int64_t n) {
+  constexpr int64_t kLanes = 16;
+  T lanes[kLanes];
+  std::fill_n(lanes, kLanes, x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kLanes; ++j) {
+      lanes[j] = lanes[j] > x[i + j] || lanes[j] != lanes[j] ? lanes[j] : x[i + j];
+    }
+  }
+  T max = x[0];
+  for (const T lane : lanes) max = max > lane || max != max ? max : lane;
+  for (; i < n; ++i) max = max > x[i] || max != max ? max : x[i];
+  return max;
+}
+
+// out = e^(x - shift); returns the sum.
+double ExpSum(const float* x, float shift, float* out, int64_t n) {
+  return vector_math::ExpSum(x, shift, out, n);
+}
+double ExpSum(const double* x, double shift, double* out, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += out[i] = std::exp(x[i] - shift);
+  return sum;
+}
+
+struct SoftmaxRow {
+  template <typename T>
+  void operator()(const T* x, T* out, int64_t n) const {
+    const double sum = ExpSum(x, MaxOf(x, n), out, n);
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] / sum);
+  }
+};
+struct LogSoftmaxRow {
+  template <typename T>
+  void operator()(const T* x, T* out, int64_t n) const {
+    const T max = MaxOf(x, n);
+    const double log_sum = std::log(ExpSum(x, max, out, n));
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = static_cast<T>(static_cast<double>(x[i]) - max - log_sum);
+    }
+  }
+};
+struct HardmaxRow {  // 1 at the first maximum
+  template <typename T>
+  void operator()(const T* x, T* out, int64_t n) const {
+    const T max = MaxOf(x, n);
+    std::fill_n(out, n, T{0});
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] == max || (max != max && x[i] != x[i])) {
+        out[i] = 1;
+        return;
+      }
+    }
+  }
+};
+
+template <typename Row>
+absl::Status RunSoftmax(const SoftmaxAttributes& attributes, KernelContext& context) {
+  ASSIGN_OR_RETURN(const AxisView view, ViewOf(attributes, context.input(0)));
+  return RunRows<Floats>(context, view, Row());
+}
+
+constexpr auto kKernels = KernelTable(
+    Rows<ParseSoftmax, RunSoftmax<SoftmaxRow>>("Softmax", 1, 11, 13),
+    Rows<ParseSoftmax, RunSoftmax<LogSoftmaxRow>>("LogSoftmax", 1, 11, 13),
+    Rows<ParseSoftmax, RunSoftmax<HardmaxRow>>("Hardmax", 1, 11, 13));
+
+}  // namespace
+
+absl::Span<const KernelDef> SoftmaxKernels() { return kKernels; }
+
+}  // namespace onnx_run
