@@ -5,7 +5,13 @@
 #include <future>
 #include <random>
 
+#include "absl/container/inlined_vector.h"
 #include "tests/unit/convert_test_util.h"
+
+// g++ 12 sees uninitialised members in abseil's InlinedVector.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace onnx_run {
 namespace {
@@ -65,7 +71,7 @@ class Big {
   void Trim() {
     while (!limbs_.empty() && limbs_.back() == 0) limbs_.pop_back();
   }
-  std::vector<uint32_t> limbs_;
+  absl::InlinedVector<uint32_t, 10> limbs_;
 };
 
 struct Rational {  // >= 0

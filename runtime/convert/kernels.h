@@ -1,0 +1,65 @@
+// What the fast paths of the conversion library share: a kernel converts whole steps of elements, and
+// finds its constants in KernelArgs. Internal.
+#ifndef ONNX_RUN_RUNTIME_CONVERT_KERNELS_H_
+#define ONNX_RUN_RUNTIME_CONVERT_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/convert/convert.h"
+#include "runtime/element_type.h"
+
+namespace onnx_run::convert_internal {
+
+// Constants of an encoder from FLOAT bits; which are used depends on the destination.
+struct KernelArgs {
+  // Float8 and FLOAT4E2M1. With e the exponent of |x|, not less than that of the least normal value, the
+  // sum |x| + 2^(e + 23 - mantissa bits) is rounded where the destination's last place is.
+  uint32_t max_bits = 0;           // |x| is reduced to this value first
+  uint32_t special_above = 0;      // greater |x| (and NaN) get special_code
+  uint32_t special_code = 0;       // without sign
+  uint32_t min_exponent_bits = 0;  // FLOAT bits of the least normal value
+  uint32_t code_bias = 0;
+  // FLOAT8E8M0.
+  uint32_t round_up = 0;    // added before the mantissa is dropped
+  uint32_t bad_below = 0;   // bits - bad_below > bad_range is NaN
+  uint32_t bad_range = 0;
+  uint32_t max_code = 0;
+  // Sources of 8 bits or fewer: the result of every source byte, or of every unit of 4 or 2 bits.
+  const uint8_t* table = nullptr;
+};
+
+// Converts `steps` times `Kernel::step` elements. Any alignment; `to` may be `from` when widths match.
+using KernelFn = void (*)(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args);
+
+struct Kernel {
+  KernelFn run = nullptr;
+  int step = 0;
+};
+
+// The greatest step, in elements.
+inline constexpr int kMaxStep = 256;
+
+// Sources of 16 to 64 bits, by vector arithmetic for the CPU at hand. {} when there is none. The caller
+// sees to the default floating-point environment.
+Kernel FindArithmeticKernel(ElementType from, ElementType to);
+
+// Sources of 8 bits or fewer, by tables.
+enum class TableUnit : uint8_t { kByte, kNibble, kPair };  // 8, 4 or 2 bits of the source
+
+struct TablePlan {
+  TableUnit unit = TableUnit::kByte;
+  int unit_bits = 8;
+  int result_bits = 0;  // that one unit gives
+  Kernel kernel;
+};
+TablePlan FindTableKernel(ElementType from, ElementType to);
+
+// For the whole process. Convert takes the generic path only.
+void ForceGenericForTest(bool force);
+// Convert takes the fast paths of one of Highway's targets; 0 goes back to the best one.
+void ForceTargetForTest(int64_t target);
+
+}  // namespace onnx_run::convert_internal
+
+#endif  // ONNX_RUN_RUNTIME_CONVERT_KERNELS_H_

@@ -1,0 +1,854 @@
+// Conversions from 16, 32 and 64 bit elements by vector arithmetic, compiled once for every instruction
+// set that Highway knows on this architecture and chosen when the program runs.
+//
+// A kernel is a loader, that brings elements into 32 bit lanes, and an encoder, that makes the
+// destination's codes of them:
+//   - floats and integers to small floats go through FLOAT bits. Where 24 bits do not hold the source
+//     value, it is rounded to odd: truncated, and the last bit set if anything was lost. As every
+//     destination has at least two bits less, the second rounding gives what one rounding would.
+//   - integers, and floats to integers, go through the low 32 bits of the integer.
+// Results depend on the floating-point environment only in ways the caller fixes (DefaultFloatState).
+
+// Old x86 is served by the portable path.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3)
+#define HWY_WANT_AVX3_DL 1
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/convert/simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "runtime/convert/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace onnx_run::convert_internal {
+namespace HWY_NAMESPACE {
+
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+Kernel FindArithmetic(ElementType, ElementType) { return {}; }
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#define ONNX_RUN_X86 (HWY_ARCH_X86)
+#define ONNX_RUN_AVX3 (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+#define ONNX_RUN_AVX2 (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
+using D8 = hn::ScalableTag<uint8_t>;
+using D16 = hn::ScalableTag<uint16_t>;
+using D32 = hn::ScalableTag<uint32_t>;
+using D64 = hn::ScalableTag<uint64_t>;
+using DI32 = hn::ScalableTag<int32_t>;
+using DI64 = hn::ScalableTag<int64_t>;
+using DF32 = hn::ScalableTag<float>;
+using DF64 = hn::ScalableTag<double>;
+using H16 = hn::Rebind<uint16_t, D32>;  // half a vector
+using H32 = hn::Rebind<uint32_t, D64>;
+using Q16 = hn::Rebind<uint16_t, D64>;
+using V8 = hn::Vec<D8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+using V64 = hn::Vec<D64>;
+
+constexpr size_t kLanes32 = hn::MaxLanes(D32());
+constexpr size_t kLanes64 = hn::MaxLanes(D64());
+constexpr size_t kStep = 64;
+static_assert(kStep % (4 * kLanes32) == 0);
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadBytes(D d, const uint8_t* p) {
+  const hn::Repartition<uint8_t, D> d8;
+  return hn::BitCast(d, hn::LoadU(d8, p));
+}
+template <class D>
+HWY_INLINE void StoreBytes(D d, hn::Vec<D> v, uint8_t* p) {
+  const hn::Repartition<uint8_t, D> d8;
+  hn::StoreU(hn::BitCast(d8, v), d8, p);
+}
+HWY_INLINE V32 U32(uint32_t value) { return hn::Set(D32(), value); }
+HWY_INLINE V64 U64(uint64_t value) { return hn::Set(D64(), value); }
+HWY_INLINE hn::Vec<DF32> AsF32(V32 v) { return hn::BitCast(DF32(), v); }
+HWY_INLINE hn::Vec<DF64> AsF64(V64 v) { return hn::BitCast(DF64(), v); }
+template <class V>
+HWY_INLINE V32 Bits32(V v) { return hn::BitCast(D32(), v); }
+template <class V>
+HWY_INLINE V64 Bits64(V v) { return hn::BitCast(D64(), v); }
+template <class M>
+HWY_INLINE hn::Mask<D32> Mask32(M mask) { return hn::RebindMask(D32(), mask); }
+template <class M>
+HWY_INLINE hn::Mask<D64> Mask64(M mask) { return hn::RebindMask(D64(), mask); }
+
+// Shifts by any count; 0 when the count is not less than the width of a lane.
+template <class V>
+HWY_INLINE V ShiftLeftAny(V v, V count) {
+#if ONNX_RUN_AVX2
+  return v << count;
+#else
+  const hn::DFromV<V> d;
+  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V>>) * 8;
+  const hn::RebindToSigned<hn::DFromV<V>> di;
+  // Counts seen as signed: negative ones are out of range too.
+  const auto in_range = hn::RebindMask(
+      d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)), hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
+  return hn::IfThenElseZero(in_range, v << hn::And(count, hn::Set(d, kBits - 1)));
+#endif
+}
+template <class V>
+HWY_INLINE V ShiftRightAny(V v, V count) {
+#if ONNX_RUN_AVX2
+  return v >> count;
+#else
+  const hn::DFromV<V> d;
+  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V>>) * 8;
+  const hn::RebindToSigned<hn::DFromV<V>> di;
+  const auto in_range = hn::RebindMask(
+      d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)), hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
+  return hn::IfThenElseZero(in_range, v >> hn::And(count, hn::Set(d, kBits - 1)));
+#endif
+}
+
+// Unsigned a > b.
+HWY_INLINE hn::Mask<D32> Above(V32 a, V32 b) { return hn::Gt(a, b); }
+
+// --- Narrowing --------------------------------------------------------------------------------------
+
+// The low halves of the lanes of `low`, then of `high`.
+HWY_INLINE V32 Narrow64(V64 low, V64 high) { return hn::ConcatEven(D32(), Bits32(high), Bits32(low)); }
+
+// Lanes of 16 bits or fewer.
+HWY_INLINE V16 Narrow32(V32 a, V32 b) {
+#if ONNX_RUN_AVX3
+  const V16 packed{_mm512_packus_epi32(a.raw, b.raw)};
+  return V16{_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed.raw)};
+#elif ONNX_RUN_AVX2
+  return V16{_mm256_permute4x64_epi64(_mm256_packus_epi32(a.raw, b.raw), 0xD8)};
+#elif ONNX_RUN_X86
+  return V16{_mm_packus_epi32(a.raw, b.raw)};
+#else
+  return hn::ConcatEven(D16(), hn::BitCast(D16(), b), hn::BitCast(D16(), a));
+#endif
+}
+
+// Lanes of 8 bits or fewer, in order.
+HWY_INLINE V8 Narrow32(V32 a, V32 b, V32 c, V32 d) {
+#if ONNX_RUN_AVX3
+  const __m512i packed = _mm512_packus_epi16(_mm512_packus_epi32(a.raw, b.raw), _mm512_packus_epi32(c.raw, d.raw));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return V8{_mm512_permutexvar_epi32(order, packed)};
+#elif ONNX_RUN_AVX2
+  const __m256i packed = _mm256_packus_epi16(_mm256_packus_epi32(a.raw, b.raw), _mm256_packus_epi32(c.raw, d.raw));
+  return V8{_mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))};
+#elif ONNX_RUN_X86
+  return V8{_mm_packus_epi16(_mm_packus_epi32(a.raw, b.raw), _mm_packus_epi32(c.raw, d.raw))};
+#else
+  const auto low = hn::BitCast(D8(), Narrow32(a, b));
+  const auto high = hn::BitCast(D8(), Narrow32(c, d));
+  return hn::ConcatEven(D8(), high, low);
+#endif
+}
+
+// Four vectors of codes of kBits each, next to each other in memory.
+template <int kBits>
+HWY_INLINE void StoreCodes(V32 a, V32 b, V32 c, V32 d, uint8_t* to) {
+  if constexpr (kBits == 32) {
+    StoreBytes(D32(), a, to);
+    StoreBytes(D32(), b, to + 4 * kLanes32);
+    StoreBytes(D32(), c, to + 8 * kLanes32);
+    StoreBytes(D32(), d, to + 12 * kLanes32);
+  } else if constexpr (kBits == 16) {
+    StoreBytes(D16(), Narrow32(a, b), to);
+    StoreBytes(D16(), Narrow32(c, d), to + 4 * kLanes32);
+  } else {
+    const V8 bytes = Narrow32(a, b, c, d);
+    if constexpr (kBits == 8) {
+      hn::StoreU(bytes, D8(), to);
+    } else {
+      // byte 0 | byte 1 << kBits, in the low byte of 16 bits
+      const V16 pairs = hn::BitCast(D16(), bytes);
+      const V16 joined = hn::Or(pairs, hn::ShiftRight<8 - kBits>(pairs));
+      if constexpr (kBits == 4) {
+        const hn::Rebind<uint8_t, D16> half;
+        hn::StoreU(hn::TruncateTo(half, joined), half, to);
+      } else {
+        const V32 quads = hn::BitCast(D32(), joined);
+        const V32 last = hn::Or(quads, hn::ShiftRight<12>(quads));
+#if ONNX_RUN_AVX3
+        // Not TruncateTo: in Highway 1.0.3 it is wrong for this target.
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(last.raw));
+#else
+        const hn::Rebind<uint8_t, D32> quarter;
+        hn::StoreU(hn::TruncateTo(quarter, last), quarter, to);
+#endif
+      }
+    }
+  }
+}
+
+// --- Loaders of FLOAT bits ---------------------------------------------------------------------------
+
+template <ElementType kType>
+constexpr int kBytes = kElementTypeTable[static_cast<size_t>(kType)].bits / 8;
+
+HWY_INLINE V32 LoadU16(const uint8_t* p) { return hn::PromoteTo(D32(), LoadBytes(H16(), p)); }
+HWY_INLINE V32 LoadI16(const uint8_t* p) {
+  const hn::Rebind<int16_t, DI32> half;
+  return Bits32(hn::PromoteTo(DI32(), hn::BitCast(half, LoadBytes(H16(), p))));
+}
+
+struct LoadFloat16 {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+#if ONNX_RUN_AVX3
+    return Bits32(hn::Vec<DF32>{_mm512_cvtph_ps(LoadBytes(H16(), p).raw)});
+#elif ONNX_RUN_AVX2
+    return Bits32(hn::Vec<DF32>{_mm256_cvtph_ps(LoadBytes(H16(), p).raw)});
+#else
+    const V32 half = LoadU16(p);
+    const V32 magnitude = hn::ShiftLeft<13>(hn::And(half, U32(0x7FFF)));
+    const V32 sign = hn::ShiftLeft<16>(hn::And(half, U32(0x8000)));
+    const V32 infinity = U32(0x7C00U << 13);
+    V32 bits = Bits32(hn::Mul(AsF32(magnitude), hn::Set(DF32(), 0x1p112F)));
+    bits = hn::IfThenElse(hn::Not(Above(infinity, magnitude)), hn::Or(magnitude, U32(0x7F800000)), bits);
+    bits = hn::IfThenElse(Above(magnitude, infinity), hn::Or(bits, U32(0x00400000)), bits);
+    return hn::Or(bits, sign);
+#endif
+  }
+};
+struct LoadBfloat16 {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V32 Load(const uint8_t* p) { return hn::ShiftLeft<16>(LoadU16(p)); }
+};
+struct LoadFloat {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V32 Load(const uint8_t* p) { return LoadBytes(D32(), p); }
+};
+struct LoadInt16AsFloat {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return Bits32(hn::ConvertTo(DF32(), hn::BitCast(DI32(), LoadI16(p))));
+  }
+};
+struct LoadUint16AsFloat {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return Bits32(hn::ConvertTo(DF32(), hn::BitCast(DI32(), LoadU16(p))));
+  }
+};
+
+// Rounded to nearest, once.
+HWY_INLINE V32 FloatFromU32(V32 v) {
+#if ONNX_RUN_AVX3
+  return Bits32(hn::Vec<DF32>{_mm512_cvtepu32_ps(v.raw)});
+#else
+  // Both terms are exact.
+  const auto high = hn::ConvertTo(DF32(), hn::BitCast(DI32(), hn::ShiftRight<16>(v)));
+  const auto low = hn::ConvertTo(DF32(), hn::BitCast(DI32(), hn::And(v, U32(0xFFFF))));
+  return Bits32(hn::Add(hn::Mul(high, hn::Set(DF32(), 65536.0F)), low));
+#endif
+}
+struct LoadInt32AsNearestFloat {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return Bits32(hn::ConvertTo(DF32(), LoadBytes(DI32(), p)));
+  }
+};
+struct LoadUint32AsNearestFloat {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V32 Load(const uint8_t* p) { return FloatFromU32(LoadBytes(D32(), p)); }
+};
+
+// Of 2^24 or more, the low 8 bits joined into one: 24 bits are left.
+HWY_INLINE V32 FoldTo24Bits(V32 v) {
+  const V32 low = U32(0xFF);
+  const V32 folded = hn::AndNot(low, hn::Or(v, hn::Add(hn::And(v, low), low)));
+  return hn::IfThenElse(Above(v, U32(0xFFFFFF)), folded, v);
+}
+struct LoadUint32AsFloat {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    const V32 v = LoadBytes(D32(), p);
+#if ONNX_RUN_AVX3
+    const __m512 t = _mm512_cvt_roundepu32_ps(v.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __mmask16 inexact = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epu32(t), v.raw);
+    const __m512i bits = _mm512_castps_si512(t);
+    return V32{_mm512_mask_or_epi32(bits, inexact, bits, _mm512_set1_epi32(1))};
+#else
+    return FloatFromU32(FoldTo24Bits(v));
+#endif
+  }
+};
+struct LoadInt32AsFloat {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    const V32 v = LoadBytes(D32(), p);
+#if ONNX_RUN_AVX3
+    const __m512 t = _mm512_cvt_roundepi32_ps(v.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __mmask16 inexact = _mm512_cmpneq_epi32_mask(_mm512_cvttps_epi32(t), v.raw);
+    const __m512i bits = _mm512_castps_si512(t);
+    return V32{_mm512_mask_or_epi32(bits, inexact, bits, _mm512_set1_epi32(1))};
+#else
+    const auto negative = hn::BroadcastSignBit(hn::BitCast(DI32(), v));
+    const V32 sign = Bits32(negative);
+    const V32 magnitude = hn::Sub(hn::Xor(v, sign), sign);
+    return hn::Or(FloatFromU32(FoldTo24Bits(magnitude)), hn::And(sign, U32(0x80000000)));
+#endif
+  }
+};
+
+HWY_INLINE V32 JoinHalves(hn::Vec<H32> low, hn::Vec<H32> high) { return hn::Combine(D32(), high, low); }
+
+// FLOAT bits of DOUBLEs, rounded to odd; infinite from 2^128 on.
+HWY_INLINE hn::Vec<H32> OddFloatFromDouble(hn::Vec<DF64> v) {
+  const H32 half;
+  const hn::RebindToFloat<H32> half_float;
+  const auto magnitude = hn::Abs(v);
+  const auto in_range = hn::Lt(magnitude, hn::Set(DF64(), 0x1p128));
+#if ONNX_RUN_AVX3
+  (void)half_float;
+  const __m256 t = _mm512_cvt_roundpd_ps(v.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(t), v.raw, _CMP_NEQ_OQ);
+  const __m256i bits = _mm256_castps_si256(t);
+  const __m256i odd = _mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1));
+  // Truncation stops at the greatest FLOAT; the next bits are infinity's.
+  const auto beyond = static_cast<__mmask8>(inexact & ~in_range.raw);
+  (void)half;
+  return hn::Vec<H32>{_mm256_mask_add_epi32(odd, beyond, odd, _mm256_set1_epi32(1))};
+#else
+  const auto nearest = hn::DemoteTo(half_float, v);
+  const auto back = hn::PromoteTo(DF64(), nearest);
+  const auto inexact = hn::And(hn::Ne(back, v), in_range);
+  const auto away = hn::And(inexact, hn::Gt(hn::Abs(back), magnitude));
+  // As 64 bit lanes: bits - away | inexact.
+  const auto minus_one = Bits64(hn::VecFromMask(DF64(), away));
+  const auto one = hn::And(Bits64(hn::VecFromMask(DF64(), inexact)), U64(1));
+  const auto wide = hn::PromoteTo(D64(), hn::BitCast(half, nearest));
+  const auto odd = hn::Or(hn::Add(wide, minus_one), one);
+  return hn::TruncateTo(half, odd);
+#endif
+}
+struct LoadDoubleAsFloat {
+  static constexpr int kSize = 8;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return JoinHalves(OddFloatFromDouble(LoadBytes(DF64(), p)),
+                      OddFloatFromDouble(LoadBytes(DF64(), p + 8 * kLanes64)));
+  }
+};
+struct LoadDoubleAsNearestFloat {
+  static constexpr int kSize = 8;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    const hn::RebindToFloat<H32> half;
+    return JoinHalves(hn::BitCast(H32(), hn::DemoteTo(half, LoadBytes(DF64(), p))),
+                      hn::BitCast(H32(), hn::DemoteTo(half, LoadBytes(DF64(), p + 8 * kLanes64))));
+  }
+};
+
+// Exact DOUBLE of numbers below 2^53, or with their low 11 bits zero; else rounded to nearest, once.
+HWY_INLINE hn::Vec<DF64> DoubleFromU64(V64 v) {
+#if ONNX_RUN_AVX3
+  return hn::Vec<DF64>{_mm512_cvtepu64_pd(v.raw)};
+#else
+  // 2^84 + high * 2^32 and 2^52 + low are exact as bits; the sum is rounded once.
+  const V64 high = hn::Or(hn::ShiftRight<32>(v), U64(0x4530000000000000));
+  const V64 low = hn::Or(hn::And(v, U64(0xFFFFFFFF)), U64(0x4330000000000000));
+  const auto high_part = hn::Sub(AsF64(high), hn::Set(DF64(), 0x1.00000001p84));  // 2^84 + 2^52
+  return hn::Add(high_part, AsF64(low));
+#endif
+}
+HWY_INLINE hn::Vec<DF64> DoubleFromI64(V64 v) {
+#if ONNX_RUN_AVX3
+  return hn::Vec<DF64>{_mm512_cvtepi64_pd(v.raw)};
+#else
+  // As above, the high half biased to be positive.
+  const V64 high = hn::Xor(hn::ShiftRight<32>(v), U64(0x4530000080000000));
+  const V64 low = hn::Or(hn::And(v, U64(0xFFFFFFFF)), U64(0x4330000000000000));
+  const auto high_part = hn::Sub(AsF64(high), hn::Set(DF64(), 0x1.00000801p84));  // 2^84 + 2^63 + 2^52
+  return hn::Add(high_part, AsF64(low));
+#endif
+}
+
+// Of 2^53 or more, the low 11 bits joined into one.
+HWY_INLINE V64 FoldTo53Bits(V64 v) {
+  const V64 low = U64(0x7FF);
+  const V64 folded = hn::AndNot(low, hn::Or(v, hn::Add(hn::And(v, low), low)));
+  const auto small = hn::Eq(hn::ShiftRight<53>(v), hn::Zero(D64()));
+  return hn::IfThenElse(small, v, folded);
+}
+template <bool kSigned>
+HWY_INLINE hn::Vec<DF64> OddDoubleFrom64(V64 v) {
+  if constexpr (!kSigned) return DoubleFromU64(FoldTo53Bits(v));
+  const V64 sign = Bits64(hn::BroadcastSignBit(hn::BitCast(DI64(), v)));
+  const V64 magnitude = hn::Sub(hn::Xor(v, sign), sign);
+  const V64 bits = Bits64(DoubleFromU64(FoldTo53Bits(magnitude)));
+  return AsF64(hn::Or(bits, hn::And(sign, U64(uint64_t{1} << 63))));
+}
+template <bool kSigned, bool kOdd>
+HWY_INLINE hn::Vec<H32> FloatFrom64(V64 v) {
+#if ONNX_RUN_AVX3
+  if constexpr (!kOdd) {
+    const __m256 t = kSigned ? _mm512_cvtepi64_ps(v.raw) : _mm512_cvtepu64_ps(v.raw);
+    return hn::Vec<H32>{_mm256_castps_si256(t)};
+  } else {
+    constexpr int kToZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+    const __m256 t = kSigned ? _mm512_cvt_roundepi64_ps(v.raw, kToZero) : _mm512_cvt_roundepu64_ps(v.raw, kToZero);
+    const __m512i back = kSigned ? _mm512_cvttps_epi64(t) : _mm512_cvttps_epu64(t);
+    const __mmask8 inexact = _mm512_cmpneq_epi64_mask(back, v.raw);
+    const __m256i bits = _mm256_castps_si256(t);
+    return hn::Vec<H32>{_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1))};
+  }
+#else
+  const auto odd = OddDoubleFrom64<kSigned>(v);
+  if constexpr (kOdd) return OddFloatFromDouble(odd);
+  const hn::RebindToFloat<H32> half;
+  return hn::BitCast(H32(), hn::DemoteTo(half, odd));
+#endif
+}
+template <bool kSigned, bool kOdd>
+struct Load64AsFloat {
+  static constexpr int kSize = 8;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return JoinHalves(FloatFrom64<kSigned, kOdd>(LoadBytes(D64(), p)),
+                      FloatFrom64<kSigned, kOdd>(LoadBytes(D64(), p + 8 * kLanes64)));
+  }
+};
+
+// --- Loaders of integers -----------------------------------------------------------------------------
+
+template <int kSourceBytes>
+struct LoadLow32 {  // zero-extended, or truncated
+  static constexpr int kSize = kSourceBytes;
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    if constexpr (kSourceBytes == 2) {
+      return LoadU16(p);
+    } else if constexpr (kSourceBytes == 4) {
+      return LoadBytes(D32(), p);
+    } else {
+      return Narrow64(LoadBytes(D64(), p), LoadBytes(D64(), p + 8 * kLanes64));
+    }
+  }
+};
+struct LoadInt16 {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V32 Load(const uint8_t* p) { return LoadI16(p); }
+};
+
+// DOUBLE truncated to an integer modulo 2^64. The shifts leave nothing of fractions, and nothing of
+// infinities and NaNs, whose exponent is the greatest.
+HWY_INLINE V64 IntegerFromDouble(V64 bits) {
+  const V64 significand = hn::Or(hn::And(bits, U64(0x000FFFFFFFFFFFFF)), U64(0x0010000000000000));
+  const V64 exponent = hn::And(hn::ShiftRight<52>(bits), U64(0x7FF));
+  const V64 left = ShiftLeftAny(significand, hn::Sub(exponent, U64(1075)));
+  const V64 right = ShiftRightAny(significand, hn::Sub(U64(1075), exponent));
+  // Both are the significand when the exponent is 1075, else at least one is 0.
+  const V64 magnitude = hn::Or(left, right);
+  const V64 sign = Bits64(hn::BroadcastSignBit(hn::BitCast(DI64(), bits)));
+  return hn::Sub(hn::Xor(magnitude, sign), sign);
+}
+template <bool kNearest, bool kLow8Only>
+struct LoadDoubleAsInteger {
+  static constexpr int kSize = 8;
+  static HWY_INLINE V64 Load64(const uint8_t* p) {
+    const V64 bits = LoadBytes(D64(), p);
+#if ONNX_RUN_AVX3
+    // From 2^63 on the low 8 bits are 0, and so they are in what the unit gives then.
+    if constexpr (kLow8Only) {
+      if constexpr (kNearest) return V64{_mm512_cvtpd_epi64(AsF64(bits).raw)};
+      return V64{_mm512_cvttpd_epi64(AsF64(bits).raw)};
+    }
+#endif
+    if constexpr (kNearest) return IntegerFromDouble(Bits64(hn::Round(AsF64(bits))));
+    return IntegerFromDouble(bits);
+  }
+  static HWY_INLINE V32 Load(const uint8_t* p) { return Narrow64(Load64(p), Load64(p + 8 * kLanes64)); }
+};
+
+// --- Encoders ----------------------------------------------------------------------------------------
+
+HWY_INLINE hn::Mask<D32> IsNan(V32 v) { return Above(hn::And(v, U32(0x7FFFFFFF)), U32(0x7F800000)); }
+
+// The rounded code of the magnitude of a format with kMantissa bits, in the low bits of each lane; what
+// is above them is of no meaning.
+template <int kMantissa>
+HWY_INLINE V32 SmallFloatMagnitude(V32 magnitude, V32 max_bits, V32 min_exponent_bits, V32 code_bias) {
+  const V32 x = Bits32(hn::Min(AsF32(magnitude), AsF32(max_bits)));
+  const V32 exponent = Bits32(hn::Max(AsF32(hn::And(x, U32(0x7F800000))), AsF32(min_exponent_bits)));
+  const V32 rounder = hn::Add(exponent, U32((23U - kMantissa) << 23));
+  // The low bits are those of the significand in the destination's last places.
+  const V32 sum = Bits32(hn::Add(AsF32(x), AsF32(rounder)));
+  return hn::Add(hn::Sub(sum, code_bias), hn::ShiftRight<23 - kMantissa>(exponent));
+}
+
+template <int kMantissa, bool kFnuz>
+struct EncodeFloat8 {
+  static constexpr int kBits = 8;
+  const V32 max_bits, special_above, special_code, min_exponent_bits, code_bias;
+  explicit HWY_INLINE EncodeFloat8(const KernelArgs& args)
+      : max_bits(U32(args.max_bits)), special_above(U32(args.special_above)),
+        special_code(U32(args.special_code)), min_exponent_bits(U32(args.min_exponent_bits)),
+        code_bias(U32(args.code_bias)) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
+    const auto special = hn::Not(hn::Le(AsF32(magnitude), AsF32(special_above)));
+    V32 code = SmallFloatMagnitude<kMantissa>(magnitude, max_bits, min_exponent_bits, code_bias);
+    const V32 sign = hn::ShiftRight<24>(v);  // in bit 7
+    if constexpr (kFnuz) {
+      code = hn::And(code, U32(0x7F));
+      code = hn::IfThenElseZero(hn::Ne(code, hn::Zero(D32())), hn::Or(code, hn::And(sign, U32(0x80))));
+      return hn::IfThenElse(Mask32(special), special_code, code);
+    } else {
+      code = hn::IfThenElse(Mask32(special), special_code, code);
+      return hn::Or(hn::And(code, U32(0x7F)), hn::And(sign, U32(0x80)));
+    }
+  }
+};
+
+struct EncodeFloat4 {
+  static constexpr int kBits = 4;
+  const V32 max_bits, min_exponent_bits, code_bias;
+  explicit HWY_INLINE EncodeFloat4(const KernelArgs& args)
+      : max_bits(U32(args.max_bits)), min_exponent_bits(U32(args.min_exponent_bits)),
+        code_bias(U32(args.code_bias)) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
+    const auto nan = Above(magnitude, U32(0x7F800000));
+    const V32 code = hn::And(SmallFloatMagnitude<1>(magnitude, max_bits, min_exponent_bits, code_bias), U32(0x7));
+    const V32 sign = hn::And(hn::ShiftRight<28>(v), U32(0x8));
+    // kFloat4PositiveNanCode, kFloat4NegativeNanCode
+    return hn::IfThenElse(nan, hn::Xor(sign, U32(0x8)), hn::Or(code, sign));
+  }
+};
+
+struct EncodeFloat16 {
+  static constexpr int kBits = 16;
+  explicit HWY_INLINE EncodeFloat16(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+#if ONNX_RUN_AVX3
+    return V32{_mm512_cvtepu16_epi32(_mm512_cvtps_ph(AsF32(v).raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))};
+#elif ONNX_RUN_AVX2
+    return V32{_mm256_cvtepu16_epi32(_mm256_cvtps_ph(AsF32(v).raw, _MM_FROUND_TO_NEAREST_INT))};
+#else
+    const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
+    const V32 code = SmallFloatMagnitude<10>(magnitude, U32(0x47800000), U32(0x38800000), U32(113U << 10));
+    const V32 nan = hn::Or(hn::ShiftRight<13>(magnitude), U32(0x7E00));
+    const V32 result = hn::And(hn::IfThenElse(Above(magnitude, U32(0x7F800000)), nan, code), U32(0x7FFF));
+    return hn::Or(result, hn::And(hn::ShiftRight<16>(v), U32(0x8000)));
+#endif
+  }
+};
+struct EncodeBfloat16 {
+  static constexpr int kBits = 16;
+  explicit HWY_INLINE EncodeBfloat16(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    const V32 odd = hn::And(hn::ShiftRight<16>(v), U32(1));
+    const V32 rounded = hn::Add(hn::Add(v, U32(0x7FFF)), odd);
+    return hn::ShiftRight<16>(hn::IfThenElse(IsNan(v), hn::Or(v, U32(0x00400000)), rounded));
+  }
+};
+struct EncodeE8m0 {
+  static constexpr int kBits = 8;
+  const V32 round_up, bad_below, bad_range, max_code;
+  explicit HWY_INLINE EncodeE8m0(const KernelArgs& args)
+      : round_up(U32(args.round_up)), bad_below(U32(args.bad_below)), bad_range(U32(args.bad_range)),
+        max_code(U32(args.max_code)) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    const V32 least = U32(0x00400000);  // 2^-127
+    const V32 x = hn::IfThenElseZero(hn::Ne(v, U32(0x80000000)), v);
+    const V32 raised = hn::Max(x, least);
+    // A subnormal FLOAT has exponent 0 but a value of 2^-127 * 1.m.
+    const V32 aligned = hn::Min(raised, hn::Sub(hn::Add(raised, raised), U32(0x00800000)));
+    const V32 code = hn::Min(hn::ShiftRight<23>(hn::Add(aligned, round_up)), max_code);
+    return hn::IfThenElse(Above(hn::Sub(x, bad_below), bad_range), U32(0xFF), code);
+  }
+};
+struct EncodeBool {
+  static constexpr int kBits = 8;
+  explicit HWY_INLINE EncodeBool(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    return hn::Min(hn::And(v, U32(0x7FFFFFFF)), U32(1));
+  }
+};
+struct EncodeFloat {
+  static constexpr int kBits = 32;
+  explicit HWY_INLINE EncodeFloat(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const { return v; }
+};
+struct EncodeQuietFloat {  // where the loader's NaNs may signal
+  static constexpr int kBits = 32;
+  explicit HWY_INLINE EncodeQuietFloat(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const { return hn::IfThenElse(IsNan(v), hn::Or(v, U32(0x00400000)), v); }
+};
+
+// FLOAT truncated to an integer modulo 2^32; see IntegerFromDouble.
+HWY_INLINE V32 IntegerFromFloat(V32 bits) {
+  const V32 significand = hn::Or(hn::And(bits, U32(0x007FFFFF)), U32(0x00800000));
+  const V32 exponent = hn::And(hn::ShiftRight<23>(bits), U32(0xFF));
+  const V32 left = ShiftLeftAny(significand, hn::Sub(exponent, U32(150)));
+  const V32 right = ShiftRightAny(significand, hn::Sub(U32(150), exponent));
+  const V32 magnitude = hn::Or(left, right);
+  const V32 sign = Bits32(hn::BroadcastSignBit(hn::BitCast(DI32(), bits)));
+  return hn::Sub(hn::Xor(magnitude, sign), sign);
+}
+// The low 8 bits (of BFLOAT16 and FLOAT16 values: 16). From 2^31 on they are 0, as they are in what the
+// unit of x86 gives then, and for NaN.
+template <bool kNearest>
+HWY_INLINE V32 LowIntegerFromFloat(V32 v) {
+#if ONNX_RUN_AVX3
+  return V32{kNearest ? _mm512_cvtps_epi32(AsF32(v).raw) : _mm512_cvttps_epi32(AsF32(v).raw)};
+#elif ONNX_RUN_AVX2
+  return V32{kNearest ? _mm256_cvtps_epi32(AsF32(v).raw) : _mm256_cvttps_epi32(AsF32(v).raw)};
+#elif ONNX_RUN_X86
+  return V32{kNearest ? _mm_cvtps_epi32(AsF32(v).raw) : _mm_cvttps_epi32(AsF32(v).raw)};
+#else
+  return IntegerFromFloat(kNearest ? Bits32(hn::Round(AsF32(v))) : v);
+#endif
+}
+template <int kResultBits, bool kShortSource>
+struct EncodeInteger {
+  static constexpr int kBits = kResultBits;
+  explicit HWY_INLINE EncodeInteger(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    if constexpr (kBits == 32) return IntegerFromFloat(v);
+    constexpr uint32_t kMask = (1U << (kBits % 32)) - 1;
+    if constexpr (kBits < 8) return hn::And(LowIntegerFromFloat<true>(v), U32(kMask));
+    if constexpr (kBits == 8 || kShortSource) return hn::And(LowIntegerFromFloat<false>(v), U32(kMask));
+    return hn::And(IntegerFromFloat(v), U32(kMask));
+  }
+};
+template <int kResultBits>
+struct EncodeLow {
+  static constexpr int kBits = kResultBits;
+  explicit HWY_INLINE EncodeLow(const KernelArgs&) {}
+  HWY_INLINE V32 operator()(V32 v) const {
+    if constexpr (kBits == 32) return v;
+    return hn::And(v, U32((1U << (kBits % 32)) - 1));
+  }
+};
+
+template <class Loader, class Encoder>
+void Run32(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  const Encoder encode(args);
+  constexpr size_t kGroup = 4 * kLanes32;
+  constexpr size_t kStride = kLanes32 * Loader::kSize;
+  for (size_t groups = steps * (kStep / kGroup); groups != 0; --groups) {
+    const V32 a = encode(Loader::Load(from));
+    const V32 b = encode(Loader::Load(from + kStride));
+    const V32 c = encode(Loader::Load(from + 2 * kStride));
+    const V32 d = encode(Loader::Load(from + 3 * kStride));
+    StoreCodes<Encoder::kBits>(a, b, c, d, to);
+    from += 4 * kStride;
+    to += kGroup * Encoder::kBits / 8;
+  }
+}
+
+// --- 64 bit destinations -----------------------------------------------------------------------------
+
+template <bool kSigned>
+struct Extend16 {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V64 Load(const uint8_t* p) {
+    const auto narrow = LoadBytes(Q16(), p);
+    if constexpr (kSigned) {
+      const hn::Rebind<int16_t, DI64> quarter;
+      const hn::Rebind<int32_t, DI64> half;
+      return Bits64(hn::PromoteTo(DI64(), hn::PromoteTo(half, hn::BitCast(quarter, narrow))));
+    } else {
+      return hn::PromoteTo(D64(), hn::PromoteTo(H32(), narrow));
+    }
+  }
+};
+template <bool kSigned>
+struct Extend32 {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V64 Load(const uint8_t* p) {
+    const auto narrow = LoadBytes(H32(), p);
+    if constexpr (kSigned) {
+      const hn::Rebind<int32_t, DI64> half;
+      return Bits64(hn::PromoteTo(DI64(), hn::BitCast(half, narrow)));
+    } else {
+      return hn::PromoteTo(D64(), narrow);
+    }
+  }
+};
+struct Load64 {
+  static constexpr int kSize = 8;
+  static HWY_INLINE V64 Load(const uint8_t* p) { return LoadBytes(D64(), p); }
+};
+HWY_INLINE V64 DoubleFromFloat(hn::Vec<H32> bits) {
+  const hn::RebindToFloat<H32> half;
+  return Bits64(hn::PromoteTo(DF64(), hn::BitCast(half, bits)));
+}
+struct LoadFloatAsDouble {
+  static constexpr int kSize = 4;
+  static HWY_INLINE V64 Load(const uint8_t* p) { return DoubleFromFloat(LoadBytes(H32(), p)); }
+};
+struct LoadBfloat16AsDouble {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V64 Load(const uint8_t* p) {
+    return DoubleFromFloat(hn::ShiftLeft<16>(hn::PromoteTo(H32(), LoadBytes(Q16(), p))));
+  }
+};
+struct LoadFloat16AsDouble {
+  static constexpr int kSize = 2;
+  static HWY_INLINE V64 Load(const uint8_t* p) {
+#if ONNX_RUN_AVX3
+    return DoubleFromFloat(hn::Vec<H32>{_mm256_castps_si256(_mm256_cvtph_ps(LoadBytes(Q16(), p).raw))});
+#elif ONNX_RUN_AVX2
+    return DoubleFromFloat(hn::Vec<H32>{_mm_castps_si128(_mm_cvtph_ps(LoadBytes(Q16(), p).raw))});
+#else
+    // To DOUBLE as LoadFloat16 does to FLOAT.
+    const V64 half = hn::PromoteTo(D64(), hn::PromoteTo(H32(), LoadBytes(Q16(), p)));
+    const V64 magnitude = hn::ShiftLeft<42>(hn::And(half, U64(0x7FFF)));
+    const V64 sign = hn::ShiftLeft<48>(hn::And(half, U64(0x8000)));
+    const V64 infinity = U64(uint64_t{0x7C00} << 42);
+    V64 bits = Bits64(hn::Mul(AsF64(magnitude), hn::Set(DF64(), 0x1p1008)));
+    bits = hn::IfThenElse(hn::Not(hn::Gt(infinity, magnitude)), hn::Or(magnitude, U64(0x7FF0000000000000)), bits);
+    bits = hn::IfThenElse(hn::Gt(magnitude, infinity), hn::Or(bits, U64(0x0008000000000000)), bits);
+    return hn::Or(bits, sign);
+#endif
+  }
+};
+
+struct Store64 {
+  static HWY_INLINE V64 Apply(V64 v) { return v; }
+};
+struct ToInteger64 {
+  static HWY_INLINE V64 Apply(V64 v) { return IntegerFromDouble(v); }
+};
+template <bool kSigned>
+struct ToDouble {
+  static HWY_INLINE V64 Apply(V64 v) {
+    if constexpr (kSigned) return Bits64(DoubleFromI64(v));
+    return Bits64(DoubleFromU64(v));
+  }
+};
+
+template <class Loader, class Encoder>
+void Run64(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
+  for (size_t groups = steps * (kStep / (2 * kLanes64)); groups != 0; --groups) {
+    const V64 a = Encoder::Apply(Loader::Load(from));
+    const V64 b = Encoder::Apply(Loader::Load(from + kLanes64 * Loader::kSize));
+    StoreBytes(D64(), a, to);
+    StoreBytes(D64(), b, to + 8 * kLanes64);
+    from += 2 * kLanes64 * Loader::kSize;
+    to += 16 * kLanes64;
+  }
+}
+
+// --- Which kernel ------------------------------------------------------------------------------------
+
+// From FLOAT bits, rounded to odd.
+template <class Loader>
+KernelFn ToSmallFloat(ElementType to) {
+  switch (to) {
+    case ElementType::kFloat16: return &Run32<Loader, EncodeFloat16>;
+    case ElementType::kBfloat16: return &Run32<Loader, EncodeBfloat16>;
+    case ElementType::kFloat8e4m3fn: return &Run32<Loader, EncodeFloat8<3, false>>;
+    case ElementType::kFloat8e4m3fnuz: return &Run32<Loader, EncodeFloat8<3, true>>;
+    case ElementType::kFloat8e5m2: return &Run32<Loader, EncodeFloat8<2, false>>;
+    case ElementType::kFloat8e5m2fnuz: return &Run32<Loader, EncodeFloat8<2, true>>;
+    case ElementType::kFloat8e8m0: return &Run32<Loader, EncodeE8m0>;
+    case ElementType::kFloat4e2m1: return &Run32<Loader, EncodeFloat4>;
+    case ElementType::kBool: return &Run32<Loader, EncodeBool>;
+    default: return nullptr;
+  }
+}
+
+// From exact FLOAT bits; wider integers through Loader64.
+template <class Loader, class Loader64, bool kShort>
+KernelFn FromFloat(ElementType to) {
+  if (to == ElementType::kFloat) return &Run32<Loader, EncodeQuietFloat>;
+  if (to == ElementType::kDouble) return &Run64<Loader64, Store64>;
+  if (IsInteger(to)) {
+    switch (BitsOf(to)) {
+      case 2: return &Run32<Loader, EncodeInteger<2, kShort>>;
+      case 4: return &Run32<Loader, EncodeInteger<4, kShort>>;
+      case 8: return &Run32<Loader, EncodeInteger<8, kShort>>;
+      case 16: return &Run32<Loader, EncodeInteger<16, kShort>>;
+      case 32: return &Run32<Loader, EncodeInteger<32, kShort>>;
+      default: return &Run64<Loader64, ToInteger64>;
+    }
+  }
+  return ToSmallFloat<Loader>(to);
+}
+
+KernelFn FromDouble(ElementType to) {
+  if (to == ElementType::kFloat) return &Run32<LoadDoubleAsNearestFloat, EncodeFloat>;
+  if (IsInteger(to)) {
+    switch (BitsOf(to)) {
+      case 2: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<2>>;
+      case 4: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<4>>;
+      case 8: return &Run32<LoadDoubleAsInteger<false, true>, EncodeLow<8>>;
+      case 16: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<16>>;
+      case 32: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<32>>;
+      default: return &Run64<Load64, ToInteger64>;
+    }
+  }
+  return ToSmallFloat<LoadDoubleAsFloat>(to);
+}
+
+// Integers of the same width are bytes to copy; the caller does that.
+template <int kSourceBytes>
+KernelFn Truncate(ElementType to) {
+  switch (BitsOf(to)) {
+    case 2: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<2>>;
+    case 4: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<4>>;
+    case 8: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<8>>;
+    case 16: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<16>>;
+    default: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<32>>;
+  }
+}
+template <class Odd, class Nearest, class Extend, bool kSigned, int kSourceBytes>
+KernelFn FromInteger(ElementType to) {
+  if (to == ElementType::kFloat) return &Run32<Nearest, EncodeFloat>;
+  if (to == ElementType::kDouble) return &Run64<Extend, ToDouble<kSigned>>;
+  if (IsInteger(to)) {
+    if (BitsOf(to) == 64) return &Run64<Extend, Store64>;
+    if (BitsOf(to) == 32 && kSourceBytes == 2 && kSigned) return &Run32<LoadInt16, EncodeLow<32>>;
+    return Truncate<kSourceBytes>(to);
+  }
+  return ToSmallFloat<Odd>(to);
+}
+
+KernelFn Find(ElementType from, ElementType to) {
+  switch (from) {
+    case ElementType::kFloat16: return FromFloat<LoadFloat16, LoadFloat16AsDouble, true>(to);
+    case ElementType::kBfloat16: return FromFloat<LoadBfloat16, LoadBfloat16AsDouble, true>(to);
+    case ElementType::kFloat: return FromFloat<LoadFloat, LoadFloatAsDouble, false>(to);
+    case ElementType::kDouble: return FromDouble(to);
+    case ElementType::kInt16:
+      return FromInteger<LoadInt16AsFloat, LoadInt16AsFloat, Extend16<true>, true, 2>(to);
+    case ElementType::kUint16:
+      return FromInteger<LoadUint16AsFloat, LoadUint16AsFloat, Extend16<false>, false, 2>(to);
+    case ElementType::kInt32:
+      return FromInteger<LoadInt32AsFloat, LoadInt32AsNearestFloat, Extend32<true>, true, 4>(to);
+    case ElementType::kUint32:
+      return FromInteger<LoadUint32AsFloat, LoadUint32AsNearestFloat, Extend32<false>, false, 4>(to);
+    case ElementType::kInt64:
+      return FromInteger<Load64AsFloat<true, true>, Load64AsFloat<true, false>, Load64, true, 8>(to);
+    case ElementType::kUint64:
+      return FromInteger<Load64AsFloat<false, true>, Load64AsFloat<false, false>, Load64, false, 8>(to);
+    default: return nullptr;
+  }
+}
+
+Kernel FindArithmetic(ElementType from, ElementType to) {
+  if (KindOf(to) == ElementKind::kComplex || KindOf(to) == ElementKind::kString) return {};
+  const KernelFn run = Find(from, to);
+  return run == nullptr ? Kernel{} : Kernel{run, static_cast<int>(kStep)};
+}
+
+#endif  // has kernels
+
+}  // namespace HWY_NAMESPACE
+}  // namespace onnx_run::convert_internal
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace onnx_run::convert_internal {
+
+HWY_EXPORT(FindArithmetic);
+
+Kernel FindArithmeticKernel(ElementType from, ElementType to) {
+  return HWY_DYNAMIC_DISPATCH(FindArithmetic)(from, to);
+}
+
+}  // namespace onnx_run::convert_internal
+#endif  // HWY_ONCE
