@@ -72,7 +72,7 @@ void Plan::ReleaseFrame(Frame* frame) const {
 }
 
 absl::Status Executor::CheckInputTypes(const NodeInfo& info, const SchemaTable& schemas,
-                                       absl::Span<const Value* const> inputs) {
+                                       absl::Span<const Value* const> inputs, bool strict) {
   const OpSchema* schema = info.schema();
   if (schema == nullptr) return absl::OkStatus();
   std::array<const Value*, 16> bound{};
@@ -86,7 +86,7 @@ absl::Status Executor::CheckInputTypes(const NodeInfo& info, const SchemaTable& 
           absl::StrCat("input ", i, " \"", parameter->name, "\" is required and absent"));
     }
     const SchemaTypeSet& types = schemas.TypesOf(*parameter);
-    if (!types.Has(*value) && !AllowedLater(schemas, *schema, false, i, value->type())) {
+    if (!types.Has(*value) && (strict || !AllowedLater(schemas, *schema, false, i, value->type()))) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " \"", parameter->name, "\" has type ",
                                                      TypeToString(value->type()), ", accepted: ",
                                                      types.ToString()));
@@ -131,7 +131,8 @@ absl::Status Executor::CallPlan(const Plan& callee, KernelContext& context,
 absl::Status Executor::RunStep(const Step& step, KernelContext& context,
                                RunEnvironment& environment) {
   if (step.check_types && environment.schemas != nullptr) {
-    RETURN_IF_ERROR(CheckInputTypes(*step.info, *environment.schemas, context.inputs_));
+    RETURN_IF_ERROR(CheckInputTypes(*step.info, *environment.schemas, context.inputs_,
+                                    environment.strict));
   }
   switch (step.kind) {
     case StepKind::kKernel:

@@ -14,6 +14,37 @@ std::string NodeLabel(const Node& node, int index) {
   return text;
 }
 
+std::string SubgraphPath(absl::string_view path, const Node& node, absl::string_view attribute) {
+  return absl::StrCat(path, "/", node.op_type, node.name.empty() ? "" : absl::StrCat(" \"", node.name, "\""),
+                      " ", attribute);
+}
+
+namespace {
+
+// Whoever reads `name`, which nothing gives: this node, or something in its subgraphs.
+std::string DanglingReader(const Node& node, int index, absl::string_view name, const std::string& path,
+                           FreeNames& free_names) {
+  if (std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end()) {
+    return absl::StrCat(path, ": ", NodeLabel(node, index), " reads \"", name, "\"");
+  }
+  for (const Attribute& attribute : node.attributes) {
+    for (const auto& graph : attribute.graphs) {
+      const auto& names = free_names.Of(*graph);
+      if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+      const std::string inner_path = SubgraphPath(path, node, attribute.name);
+      for (size_t i = 0; i < graph->nodes.size(); ++i) {
+        std::string reader =
+            DanglingReader(graph->nodes[i], static_cast<int>(i), name, inner_path, free_names);
+        if (!reader.empty()) return reader;
+      }
+      return absl::StrCat(inner_path, ": output \"", name, "\" is asked for");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 const std::vector<absl::string_view>& FreeNames::Of(const Graph& graph) {
   const auto known = known_.find(&graph);
   if (known != known_.end()) return known->second;
@@ -76,8 +107,8 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
       if (found->second >= i) result.was_sorted = false;
     } else if (dangling.ok() && !has_value(name) && !has_outer(name)) {
       dangling = absl::InvalidArgumentError(
-          absl::StrCat(path, ": ", NodeLabel(nodes[i], i), " reads \"", name,
-                       "\", which no input, initializer or node gives"));
+          absl::StrCat(DanglingReader(nodes[i], i, name, path, free_names),
+                       ", which no input, initializer or node gives"));
     }
   };
   for (int i = 0; i < count; ++i) {

@@ -37,6 +37,8 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
 
 // `node #7 Cast "c"`.
 std::string NodeLabel(const Node& node, int index);
+// `main graph/If "choose" then_branch`.
+std::string SubgraphPath(absl::string_view path, const Node& node, absl::string_view attribute);
 
 }  // namespace onnx_run
 

@@ -155,6 +155,7 @@ struct RunEnvironment {
   Observer* observer = nullptr;
   uint64_t seed = 0;
   int64_t max_output_bytes = std::numeric_limits<int64_t>::max();  // while folding constants
+  bool strict = false;  // types newer than the operator are refused
 };
 
 class Executor {
@@ -172,9 +173,10 @@ class Executor {
   static absl::Status RunKernel(RunFn run, const KernelState* state, const NodeInfo& info,
                                 absl::Span<const Value* const> inputs,
                                 absl::Span<Value* const> outputs, RunEnvironment& environment);
-  // InvalidArgument when an input's type is not one of the schema's, or two of one constraint differ.
+  // InvalidArgument when an input's type is not one of the schema's (nor, unless `strict`, of a later
+  // version's), or two of one constraint differ.
   static absl::Status CheckInputTypes(const NodeInfo& info, const SchemaTable& schemas,
-                                      absl::Span<const Value* const> inputs);
+                                      absl::Span<const Value* const> inputs, bool strict);
 
  private:
   template <bool kObserved>

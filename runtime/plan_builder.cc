@@ -571,9 +571,7 @@ absl::Status PlanBuilder::Impl::BuildSubgraphs(NodeInfo& info, GraphState& state
                                                StepDetails& details) {
   for (const Attribute& attribute : info.node().attributes) {
     for (const auto& graph : attribute.graphs) {
-      std::string path = absl::StrCat(state.plan.path, "/", info.op_type());
-      if (!info.name().empty()) absl::StrAppend(&path, " \"", info.name(), "\"");
-      absl::StrAppend(&path, " ", attribute.name);
+      std::string path = SubgraphPath(state.plan.path, info.node(), attribute.name);
       ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan,
                        Build(ViewOf(*graph), &state.scope, state.around, std::move(path)));
       if (info.subgraph_output_types_ == nullptr) {

@@ -133,6 +133,7 @@ struct Session::Impl {
     environment.parallel_for = &parallel_for;
     environment.schemas = registry.schemas();
     environment.builder = builder.get();
+    environment.strict = options.strict;
     return environment;
   }
 
