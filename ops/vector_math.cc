@@ -141,40 +141,52 @@ ONNX_RUN_INLINE double MishOf(double x) {
   return x * (q / (q + 2.0));  // tanh(log(1 + e))
 }
 
+// A function object, always inlined: the loop is vectorised only then.
 template <typename Fn>
-ONNX_RUN_INLINE void Map(const float* x, float* out, int64_t n, Fn fn) {
+ONNX_RUN_INLINE void Map(const Fn& fn, const float* x, float* out, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(fn(static_cast<double>(x[i])));
 }
-
-#define ONNX_RUN_MAP(name, function)                        \
-  void name(const float* x, float* out, int64_t n) {        \
-    Map(x, out, n, [](double v) HWY_ATTR { return function(v); }); \
-  }
-ONNX_RUN_MAP(ExpLoop, ExpOf)
-ONNX_RUN_MAP(LogLoop, LogOf)
-ONNX_RUN_MAP(TanhLoop, TanhOf)
-ONNX_RUN_MAP(SigmoidLoop, SigmoidOf)
-ONNX_RUN_MAP(SoftplusLoop, SoftplusOf)
-ONNX_RUN_MAP(ErfLoop, ErfOf)
-ONNX_RUN_MAP(GeluLoop, GeluOf)
-ONNX_RUN_MAP(GeluTanhLoop, GeluTanhOf)
-ONNX_RUN_MAP(MishLoop, MishOf)
-#undef ONNX_RUN_MAP
-
-void SwishLoop(const float* x, float alpha, float* out, int64_t n) {
-  const double a = alpha;
-  Map(x, out, n, [a](double v) HWY_ATTR { return v * SigmoidOf(a * v); });
+template <double (*kFunction)(double)>
+struct Function {
+  ONNX_RUN_INLINE double operator()(double x) const { return kFunction(x); }
+};
+template <double (*kFunction)(double)>
+void Loop(const float* x, float* out, int64_t n) {
+  Map(Function<kFunction>(), x, out, n);
 }
 
+// HWY_EXPORT takes functions that are not templates.
+void ExpLoop(const float* x, float* out, int64_t n) { Loop<ExpOf>(x, out, n); }
+void LogLoop(const float* x, float* out, int64_t n) { Loop<LogOf>(x, out, n); }
+void TanhLoop(const float* x, float* out, int64_t n) { Loop<TanhOf>(x, out, n); }
+void SigmoidLoop(const float* x, float* out, int64_t n) { Loop<SigmoidOf>(x, out, n); }
+void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
+void ErfLoop(const float* x, float* out, int64_t n) { Loop<ErfOf>(x, out, n); }
+void GeluLoop(const float* x, float* out, int64_t n) { Loop<GeluOf>(x, out, n); }
+void GeluTanhLoop(const float* x, float* out, int64_t n) { Loop<GeluTanhOf>(x, out, n); }
+void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
+
+struct SwishFunction {
+  double alpha;
+  ONNX_RUN_INLINE double operator()(double x) const { return x * SigmoidOf(alpha * x); }
+};
+void SwishLoop(const float* x, float alpha, float* out, int64_t n) {
+  Map(SwishFunction{alpha}, x, out, n);
+}
+
+struct ExpLinearFunction {
+  double above;
+  double below;
+  double divisor;
+  ONNX_RUN_INLINE double operator()(double x) const {
+    const double y = below * ExpMinus1Of(x / divisor);
+    return x > 0 ? above * x : y;
+  }
+};
 void ExpLinearLoop(const float* x, float negative, float divisor, float scale, float* out,
                    int64_t n) {
-  const double below = static_cast<double>(negative) * scale;
-  const double above = scale;
-  const double d = divisor;
-  Map(x, out, n, [=](double v) HWY_ATTR {
-    return v > 0 ? above * v : below * ExpMinus1Of(v / d);
-  });
+  Map(ExpLinearFunction{scale, static_cast<double>(negative) * scale, divisor}, x, out, n);
 }
 
 double ExpSumLoop(const float* x, float shift, float* out, int64_t n) {

@@ -1,0 +1,471 @@
+// Conv, all versions: a matrix product over the columns of the input, which are only made in blocks that
+// fit the cache; or, for depthwise ones, sums of shifted rows.
+#include "ops/conv.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dispatch.h"
+#include "ops/families.h"
+#include "ops/gemm.h"
+#include "ops/gemm_kernels.h"
+#include "ops/kernel_table.h"
+#include "ops/shape_util.h"
+
+namespace onnx_run {
+namespace {
+
+constexpr int64_t kGrain = int64_t{1} << 17;  // products that are worth a thread
+// Outputs of an image up to which sums go along the weights' memory (see gemm.cc).
+constexpr int64_t kFewOutputs = 8;
+
+template <typename T>
+constexpr ElementType ElementTypeOf() {
+  if constexpr (std::is_same_v<T, float>) return ElementType::kFloat;
+  if constexpr (std::is_same_v<T, double>) return ElementType::kDouble;
+  if constexpr (std::is_same_v<T, int32_t>) return ElementType::kInt32;
+}
+
+// The taps of a kernel in order: along each axis, how far from the window's start.
+class TapTable {
+ public:
+  explicit TapTable(const Window& window) : rank_(window.rank()), count_(window.KernelSize()) {
+    offsets_.resize(count_ * rank_);
+    for (int64_t tap = 0; tap < count_; ++tap) {
+      int64_t rest = tap;
+      for (int d = rank_ - 1; d >= 0; --d) {
+        offsets_[tap * rank_ + d] = rest % window.axes[d].kernel * window.axes[d].dilation;
+        rest /= window.axes[d].kernel;
+      }
+    }
+  }
+  int64_t count() const { return count_; }
+  const int64_t* Offsets(int64_t tap) const { return offsets_.data() + tap * rank_; }
+
+ private:
+  int rank_;
+  int64_t count_;
+  std::vector<int64_t> offsets_;
+};
+
+// A run of outputs that differ in the last axis alone.
+struct Segment {
+  absl::InlinedVector<int64_t, 3> starts;  // of the first output's window, along each axis
+  int64_t first_column;                    // in the panel
+  int64_t columns;
+};
+
+// The right operand of the product: row c * taps + t holds, for each output, the input of channel c
+// that tap t meets, or 0 in the padding.
+template <typename T>
+class ConvColumns final : public PanelSource<T> {
+ public:
+  ConvColumns(const ConvShape& shape, const T* x)
+      : shape_(shape),
+        window_(shape.window),
+        taps_(shape.window),
+        plane_(shape.window.InputSize()),
+        group_channels_(shape.channels / shape.group),
+        x_(x) {}
+
+  void Pack(int64_t problem, const PanelRequest<T>& request) const override {
+    const T* x = x_ + problem * group_channels_ * plane_;
+    const int64_t depth = request.k_end - request.k_begin;
+    const int width = request.panel_columns;
+    T* to = request.to;
+    absl::InlinedVector<Segment, 4> segments;
+    for (int64_t column = request.begin; column < request.end; column += width) {
+      const int64_t columns = std::min<int64_t>(width, request.end - column);
+      if (columns < width) std::fill_n(to, depth * width, T{0});
+      CutSegments(column, columns, segments);
+      for (int64_t tap = 0; tap < taps_.count(); ++tap) {
+        // Channels c with k_begin <= c * taps + tap < k_end.
+        const int64_t count = taps_.count();
+        const int64_t first = (std::max<int64_t>(0, request.k_begin - tap) + count - 1) / count;
+        const int64_t last =
+            request.k_end <= tap ? 0 : (request.k_end - tap + count - 1) / count;
+        if (first >= last) continue;
+        T* row = to + (first * count + tap - request.k_begin) * width;
+        for (const Segment& segment : segments) {
+          CopySegment(segment, tap, x + first * plane_, last - first, row, count * width);
+        }
+      }
+      to += depth * width;
+    }
+  }
+
+  // All rows for one output, side by side.
+  void Gather(int64_t problem, int64_t output, T* to) const {
+    const T* x = x_ + problem * group_channels_ * plane_;
+    absl::InlinedVector<Segment, 4> segments;
+    CutSegments(output, 1, segments);
+    for (int64_t tap = 0; tap < taps_.count(); ++tap) {
+      CopySegment(segments[0], tap, x, group_channels_, to + tap, taps_.count());
+    }
+  }
+
+ private:
+  void CutSegments(int64_t column, int64_t columns,
+                   absl::InlinedVector<Segment, 4>& segments) const {
+    segments.clear();
+    const int last = window_.rank() - 1;
+    for (int64_t done = 0; done < columns;) {
+      Segment segment;
+      segment.starts.resize(window_.rank());
+      int64_t rest = column + done;
+      for (int d = last; d >= 0; --d) {
+        const WindowAxis& axis = window_.axes[d];
+        const int64_t o = rest % axis.output;
+        rest /= axis.output;
+        segment.starts[d] = axis.Start(o);
+        if (d == last) segment.columns = std::min(axis.output - o, columns - done);
+      }
+      segment.first_column = done;
+      done += segment.columns;
+      segments.push_back(std::move(segment));
+    }
+  }
+
+  void CopySegment(const Segment& segment, int64_t tap, const T* x, int64_t channels, T* row,
+                   int64_t row_stride) const {
+    const int64_t* offsets = taps_.Offsets(tap);
+    const int last = window_.rank() - 1;
+    const WindowAxis& axis = window_.axes[last];
+    int64_t from = 0;
+    bool inside = true;
+    for (int d = 0; d < last; ++d) {
+      const int64_t position = segment.starts[d] + offsets[d];
+      inside = inside && position >= 0 && position < window_.axes[d].input;
+      from = from * window_.axes[d].input + position;
+    }
+    const int64_t start = segment.starts[last] + offsets[last];
+    const int64_t stride = axis.stride;
+    // Columns [begin, end) are inside of the input.
+    int64_t begin = start >= 0 ? 0 : (-start + stride - 1) / stride;
+    int64_t end = start >= axis.input ? 0 : (axis.input - start + stride - 1) / stride;
+    begin = std::min(begin, segment.columns);
+    end = std::max(begin, std::min(end, segment.columns));
+    if (!inside) begin = end = 0;
+    row += segment.first_column;
+    if (begin == 0 && end == segment.columns && stride == 1) {
+      x += from * axis.input + start;
+      CopyRows(x, channels, end, row, row_stride);
+      return;
+    }
+    x += begin < end ? from * axis.input + start + begin * stride : 0;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < begin; ++i) row[i] = T{0};
+      const T* in = x;
+      for (int64_t i = begin; i < end; ++i, in += stride) row[i] = *in;
+      for (int64_t i = end; i < segment.columns; ++i) row[i] = T{0};
+      x += plane_;
+      row += row_stride;
+    }
+  }
+
+  void CopyRows(const T* x, int64_t channels, int64_t n, T* row, int64_t row_stride) const {
+    constexpr int64_t kWidth = 64 / sizeof(T);
+    if (n == 2 * kWidth) {  // a whole panel: a size that the compiler knows
+      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
+        std::memcpy(row, x, 2 * kWidth * sizeof(T));
+      }
+    } else if (n == kWidth) {
+      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
+        std::memcpy(row, x, kWidth * sizeof(T));
+      }
+    } else {
+      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
+        for (int64_t i = 0; i < n; ++i) row[i] = x[i];
+      }
+    }
+  }
+
+  const ConvShape& shape_;
+  const Window& window_;
+  const TapTable taps_;
+  const int64_t plane_;
+  const int64_t group_channels_;
+  const T* x_;
+};
+
+template <typename T>
+absl::Status RunProducts(KernelContext& context, const ConvShape& shape, const T* x, const T* w,
+                         const T* bias, T* y) {
+  const int64_t taps = shape.window.KernelSize();
+  const int64_t plane = shape.window.InputSize();
+  const int64_t pixels = shape.window.OutputSize();
+  const int64_t group_channels = shape.channels / shape.group;
+  const GemmSize size{shape.outputs / shape.group, pixels, group_channels * taps};
+  const int64_t count = shape.batch * shape.group;
+  const bool identity = shape.window.IsIdentity();
+  const ConvColumns<T> columns(shape, x);
+
+  // Few outputs: the columns as they are, each in a row.
+  Tensor gathered;
+  const bool gather = !identity && pixels <= kFewOutputs;
+  if (gather) {
+    ASSIGN_OR_RETURN(gathered, context.Allocate(ElementTypeOf<T>(), {count, pixels, size.k}));
+    T* to = gathered.mutable_data_as<T>();
+    context.ParallelFor(count * pixels, std::max<int64_t>(1, kGrain / 4 / size.k),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            columns.Gather(i / pixels, i % pixels, to + i * size.k);
+                          }
+                        });
+  }
+  return RunGemms<T>(context, size, count, [&](int64_t i) {
+    const int64_t group = i % shape.group;
+    GemmProblem<T> problem;
+    problem.a = {w + group * size.m * size.k, size.k, 1};
+    if (identity) {
+      problem.b = {x + i * group_channels * plane, plane, 1};
+    } else if (gather) {
+      problem.b = {gathered.data_as<T>() + i * pixels * size.k, 1, size.k};
+    } else {
+      problem.panels = &columns;
+    }
+    problem.c = y + i * size.m * pixels;
+    problem.c_stride = pixels;
+    problem.row_bias = bias == nullptr ? nullptr : bias + group * size.m;
+    return problem;
+  });
+}
+
+// One input channel for each group. A row of the output is a sum of rows of the input, shifted; where the
+// stride is not 1, the input's rows are laid out by their remainders first, with the padding.
+template <typename T>
+class DepthwiseConv {
+ public:
+  DepthwiseConv(const ConvShape& shape, const T* x, const T* w, const T* bias, T* y)
+      : window_(shape.window),
+        taps_(shape.window),
+        x_(x),
+        w_(w),
+        bias_(bias),
+        y_(y),
+        multiplier_(shape.outputs / shape.group),
+        channels_(shape.channels) {
+    const WindowAxis& axis = window_.axes.back();
+    in_place_ = axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+    // The longest reach of a tap into the elements of one remainder.
+    phase_length_ = axis.output + (axis.Extent() - 1) / axis.stride;
+    phases_ = std::min(axis.stride, axis.Extent());
+    rows_ = axis.input == 0 ? 0 : window_.InputSize() / axis.input;
+  }
+
+  // Elements of scratch memory; nullopt when there would be too many.
+  std::optional<int64_t> ScratchElements() const {
+    if (in_place_) return 0;
+    int64_t row = 0;
+    int64_t all = 0;
+    if (__builtin_mul_overflow(phase_length_, phases_, &row) ||
+        __builtin_mul_overflow(row, rows_, &all)) {
+      return std::nullopt;
+    }
+    return all;
+  }
+
+  // Input channel number `number` of all images.
+  void Run(int64_t number, T* scratch) const {
+    const int64_t channel = number % channels_;
+    const T* plane = x_ + number * window_.InputSize();
+    if (!in_place_) LayOut(plane, scratch);
+    const int64_t pixels = window_.OutputSize();
+    for (int64_t j = 0; j < multiplier_; ++j) {
+      const int64_t output = channel * multiplier_ + j;
+      RunChannel(in_place_ ? plane : scratch, w_ + output * taps_.count(),
+                 bias_ == nullptr ? T{0} : bias_[output],
+                 y_ + (number * multiplier_ + j) * pixels);
+    }
+  }
+
+ private:
+  void LayOut(const T* plane, T* to) const {
+    const WindowAxis& axis = window_.axes.back();
+    for (int64_t row = 0; row < rows_; ++row) {
+      const T* from = plane + row * axis.input;
+      for (int64_t phase = 0; phase < phases_; ++phase) {
+        // Element i is the input's i * stride + phase - pad_begin.
+        const int64_t start = phase - axis.pad_begin;
+        int64_t begin = start >= 0 ? 0 : (-start + axis.stride - 1) / axis.stride;
+        int64_t end =
+            start >= axis.input ? 0 : (axis.input - start + axis.stride - 1) / axis.stride;
+        begin = std::min(begin, phase_length_);
+        end = std::max(begin, std::min(end, phase_length_));
+        std::fill_n(to, begin, T{0});
+        if (axis.stride == 1) {
+          std::copy_n(from + start + begin, end - begin, to + begin);
+        } else {
+          for (int64_t i = begin; i < end; ++i) to[i] = from[i * axis.stride + start];
+        }
+        std::fill_n(to + end, phase_length_ - end, T{0});
+        to += phase_length_;
+      }
+    }
+  }
+
+  void RunChannel(const T* from, const T* weights, T bias, T* to) const {
+    const GemmKernels<T>& kernels = GetGemmKernels<T>();
+    const int last = window_.rank() - 1;
+    const WindowAxis& axis = window_.axes[last];
+    const int64_t row_length = in_place_ ? axis.input : phase_length_ * phases_;
+    absl::InlinedVector<const T*, 32> taps;
+    absl::InlinedVector<T, 32> tap_weights;
+    const int64_t output_rows = axis.output == 0 ? 0 : window_.OutputSize() / axis.output;
+    for (int64_t output_row = 0; output_row < output_rows; ++output_row) {
+      taps.clear();
+      tap_weights.clear();
+      for (int64_t tap = 0; tap < taps_.count(); ++tap) {
+        const int64_t* offsets = taps_.Offsets(tap);
+        int64_t rest = output_row;
+        int64_t row = 0;
+        int64_t row_stride = 1;
+        bool inside = true;
+        for (int d = last - 1; d >= 0; --d) {
+          const WindowAxis& outer = window_.axes[d];
+          const int64_t position = outer.Start(rest % outer.output) + offsets[d];
+          rest /= outer.output;
+          inside = inside && position >= 0 && position < outer.input;
+          row += position * row_stride;
+          row_stride *= outer.input;
+        }
+        if (!inside) continue;
+        const int64_t offset = offsets[last];
+        taps.push_back(from + row * row_length +
+                       (in_place_ ? offset
+                                  : offset % axis.stride * phase_length_ + offset / axis.stride));
+        tap_weights.push_back(weights[tap]);
+      }
+      kernels.taps({taps.data(), tap_weights.data(), static_cast<int>(taps.size()), bias,
+                    to + output_row * axis.output, axis.output});
+    }
+  }
+
+  const Window& window_;
+  const TapTable taps_;
+  const T* x_;
+  const T* w_;
+  const T* bias_;
+  T* y_;
+  const int64_t multiplier_;
+  const int64_t channels_;
+  bool in_place_;
+  int64_t phase_length_;
+  int64_t phases_;
+  int64_t rows_;
+};
+
+template <typename T>
+absl::Status RunDepthwise(KernelContext& context, const ConvShape& shape,
+                          const DepthwiseConv<T>& conv, int64_t scratch_elements) {
+  const int64_t work = std::max<int64_t>(1, shape.outputs / shape.group *
+                                                shape.window.OutputSize() *
+                                                shape.window.KernelSize());
+  std::atomic<bool> exhausted{false};
+  context.ParallelFor(
+      shape.batch * shape.channels, std::max<int64_t>(1, kGrain / work),
+      [&](int64_t begin, int64_t end) {
+        absl::StatusOr<Tensor> scratch = context.Allocate(ElementTypeOf<T>(), {scratch_elements});
+        if (!scratch.ok()) {
+          exhausted.store(true, std::memory_order_relaxed);
+          return;
+        }
+        for (int64_t i = begin; i < end; ++i) conv.Run(i, scratch->mutable_data_as<T>());
+      });
+  if (exhausted) return absl::ResourceExhaustedError("no memory left for a convolution's input");
+  return absl::OkStatus();
+}
+
+absl::Status Conv(const ConvAttributes& attributes, KernelContext& context) {
+  const Tensor& x_in = context.input(0);
+  const Tensor* bias_in = context.has_input(2) ? &context.input(2) : nullptr;
+  ASSIGN_OR_RETURN(const ConvShape shape,
+                   MakeConvShape(attributes, x_in, context.input(1), bias_in));
+  const ElementType type = x_in.type();
+  ASSIGN_OR_RETURN(const Tensor x, WidenTensor(context, x_in));
+  ASSIGN_OR_RETURN(const Tensor w, WidenTensor(context, context.input(1)));
+  Tensor bias;
+  if (bias_in != nullptr) {
+    ASSIGN_OR_RETURN(bias, WidenTensor(context, *bias_in));
+  }
+  return ComputeOutput(context, 0, type, shape.OutputDims(), [&](Tensor& output) {
+    return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
+      return RunConv<T>(context, shape, x.data_as<T>(), w.data_as<T>(), bias.data_as<T>(),
+                        output.mutable_data_as<T>());
+    });
+  });
+}
+
+constexpr auto kKernels = KernelTable(Rows<ParseConv, Conv>("Conv", 1, 11, 22));
+
+}  // namespace
+
+absl::StatusOr<ConvAttributes> ParseConv(const NodeInfo& node) {
+  ConvAttributes attributes;
+  ASSIGN_OR_RETURN(attributes.window, ParseWindow(node));
+  attributes.group = node.IntOr("group", 1);
+  if (attributes.group < 1) {
+    return node.BadAttribute("group", absl::StrCat(attributes.group), "a positive number");
+  }
+  return attributes;
+}
+
+absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const Tensor& x,
+                                        const Tensor& w, const Tensor* bias) {
+  RETURN_IF_ERROR(CheckSpatial(x, "X"));
+  if (w.rank() != x.rank()) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", TypeAndDims(x), " and W ",
+                                                   TypeAndDims(w), ", expected equal ranks"));
+  }
+  ConvShape shape;
+  shape.batch = x.dim(0);
+  shape.channels = x.dim(1);
+  shape.outputs = w.dim(0);
+  shape.group = attributes.group;
+  int64_t channels = 0;
+  if (shape.outputs % shape.group != 0 ||
+      __builtin_mul_overflow(w.dim(1), shape.group, &channels) || channels != shape.channels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X is ", TypeAndDims(x), " and W ", TypeAndDims(w), " with group ", shape.group,
+        ", expected a multiple of group output channels, each of ", shape.channels, " / group"));
+  }
+  if (bias != nullptr && (bias->rank() != 1 || bias->dim(0) != shape.outputs)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("B is ", TypeAndDims(*bias), ", expected [", shape.outputs, "]"));
+  }
+  ASSIGN_OR_RETURN(shape.window,
+                   MakeWindow(attributes.window, absl::MakeSpan(x.dims()).subspan(2),
+                              absl::MakeSpan(w.dims()).subspan(2)));
+  return shape;
+}
+
+template <typename T>
+absl::Status RunConv(KernelContext& context, const ConvShape& shape, const T* x, const T* w,
+                     const T* bias, T* y) {
+  if (shape.batch == 0 || shape.outputs == 0 || shape.window.OutputSize() == 0) {
+    return absl::OkStatus();
+  }
+  if (shape.channels == shape.group && shape.outputs / shape.group <= 4) {
+    const DepthwiseConv<T> conv(shape, x, w, bias, y);
+    // Far more padding than input is not laid out.
+    const std::optional<int64_t> scratch = conv.ScratchElements();
+    if (scratch && *scratch <= 8 * (shape.window.InputSize() + shape.window.OutputSize()) + 4096) {
+      return RunDepthwise(context, shape, conv, *scratch);
+    }
+  }
+  return RunProducts(context, shape, x, w, bias, y);
+}
+template absl::Status RunConv<float>(KernelContext&, const ConvShape&, const float*, const float*,
+                                     const float*, float*);
+template absl::Status RunConv<double>(KernelContext&, const ConvShape&, const double*,
+                                      const double*, const double*, double*);
+template absl::Status RunConv<int32_t>(KernelContext&, const ConvShape&, const int32_t*,
+                                       const int32_t*, const int32_t*, int32_t*);
+
+absl::Span<const KernelDef> ConvKernels() { return kKernels; }
+
+}  // namespace onnx_run

@@ -1,0 +1,379 @@
+#include "ops/gemm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "ops/gemm_kernels.h"
+#include "runtime/status_macros.h"
+
+namespace onnx_run {
+namespace {
+
+// Sums are made in pieces of so many products: a panel of the right operand stays in the first cache.
+constexpr int64_t kDepth = 256;
+// A block of the left operand stays in the second cache, or all of it when it is small.
+constexpr int64_t kBlockRows = 240;
+constexpr int64_t kWholeLeft = int64_t{1} << 19;  // elements
+constexpr int64_t kBlockColumns = 384;
+// Products that are worth a thread.
+constexpr int64_t kGrain = int64_t{1} << 17;
+// Up to so many rows or columns are made as sums along contiguous memory.
+constexpr int64_t kFew = 8;
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+int64_t Blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
+
+template <typename T>
+constexpr ElementType ElementTypeOf() {
+  if constexpr (std::is_same_v<T, float>) return ElementType::kFloat;
+  if constexpr (std::is_same_v<T, double>) return ElementType::kDouble;
+  if constexpr (std::is_same_v<T, int32_t>) return ElementType::kInt32;
+}
+
+// Scratch memory of one part of the work, and whether any part had none left.
+template <typename T>
+class Scratch {
+ public:
+  Scratch(KernelContext& context, int64_t elements, std::atomic<bool>& exhausted) {
+    absl::StatusOr<Tensor> tensor = context.Allocate(ElementTypeOf<T>(), {elements});
+    if (tensor.ok()) {
+      tensor_ = *std::move(tensor);
+    } else {
+      exhausted.store(true, std::memory_order_relaxed);
+    }
+  }
+  T* data() { return tensor_.mutable_data_as<T>(); }  // nullptr: none left
+
+ private:
+  Tensor tensor_;
+};
+
+absl::Status Exhausted() {
+  return absl::ResourceExhaustedError("no memory left for the blocks of a matrix product");
+}
+
+// Rows [begin, end), a tile's rows after another's, each tile with its rows side by side for each k.
+template <typename T>
+void PackLeft(const GemmKernels<T>& kernels, const Matrix<T>& a, int64_t begin, int64_t end,
+              int64_t k_begin, int64_t k_end, T* to) {
+  const int64_t depth = k_end - k_begin;
+  for (int64_t row = begin; row < end;) {
+    const int rows = kernels.rows_of(end - row);
+    const T* from = a.data + row * a.row_stride + k_begin * a.column_stride;
+    for (int r = 0; r < rows; ++r) {
+      const T* x = from + r * a.row_stride;
+      T* out = to + r;
+      for (int64_t k = 0; k < depth; ++k) out[k * rows] = x[k * a.column_stride];
+    }
+    to += rows * depth;
+    row += rows;
+  }
+}
+
+template <typename T>
+void PackRight(const Matrix<T>& b, const PanelRequest<T>& request) {
+  const int64_t depth = request.k_end - request.k_begin;
+  const int width = request.panel_columns;
+  T* to = request.to;
+  for (int64_t column = request.begin; column < request.end; column += width) {
+    const int columns = static_cast<int>(std::min<int64_t>(width, request.end - column));
+    const T* from = b.data + request.k_begin * b.row_stride + column * b.column_stride;
+    if (columns < width) std::fill_n(to, depth * width, T{0});
+    if (b.column_stride == 1) {
+      const size_t bytes = static_cast<size_t>(columns) * sizeof(T);
+      for (int64_t k = 0; k < depth; ++k) {
+        std::memcpy(to + k * width, from + k * b.row_stride, bytes);
+      }
+    } else {
+      for (int j = 0; j < columns; ++j) {
+        const T* x = from + j * b.column_stride;
+        for (int64_t k = 0; k < depth; ++k) to[k * width + j] = x[k * b.row_stride];
+      }
+    }
+    to += depth * width;
+  }
+}
+
+// How one product is cut into blocks.
+struct Cut {
+  int64_t block_rows;
+  int64_t block_columns;
+  int64_t row_blocks;
+  int64_t column_blocks;
+  bool whole_left;  // all of a block's rows are packed at once, not piece by piece
+  int64_t left_elements;
+  int64_t right_elements;
+};
+
+template <typename T>
+Cut CutProduct(const GemmKernels<T>& kernels, const GemmSize& size, int64_t count) {
+  Cut cut;
+  const int64_t width = kernels.tile_columns;
+  cut.block_rows = std::min(size.m, kBlockRows);
+  if (size.m <= 1024 && size.m * size.k <= kWholeLeft) cut.block_rows = size.m;
+  cut.block_columns = std::min(RoundUp(size.n, width), RoundUp(kBlockColumns, width));
+  cut.row_blocks = Blocks(size.m, cut.block_rows);
+  // Smaller pieces where there would be too few of them to share out.
+  if (count * cut.row_blocks * Blocks(size.n, cut.block_columns) < 8 &&
+      size.m * size.n > 8 * kGrain / std::min(size.k, kDepth)) {
+    cut.block_columns = std::max(4 * width, RoundUp(Blocks(size.n, 8), width));
+  }
+  cut.block_columns = std::min(cut.block_columns, RoundUp(size.n, width));
+  cut.column_blocks = Blocks(size.n, cut.block_columns);
+  cut.whole_left = cut.block_rows * size.k <= kWholeLeft;
+  const int64_t depth = std::min(size.k, kDepth);
+  cut.left_elements = cut.block_rows * (cut.whole_left ? size.k : depth);
+  cut.right_elements = cut.block_columns * depth;
+  return cut;
+}
+
+// One block of one product.
+template <typename T>
+class BlockRunner {
+ public:
+  BlockRunner(const GemmKernels<T>& kernels, const GemmSize& size, const Cut& cut, T* scratch)
+      : kernels_(kernels),
+        size_(size),
+        cut_(cut),
+        left_(scratch),
+        right_(scratch + RoundUp(cut.left_elements, 16)) {}
+
+  void Run(int64_t number, const GemmProblem<T>& problem, int64_t row_block,
+           int64_t column_block) {
+    const int64_t row_begin = row_block * cut_.block_rows;
+    const int64_t row_end = std::min(size_.m, row_begin + cut_.block_rows);
+    const int64_t begin = column_block * cut_.block_columns;
+    const int64_t end = std::min(size_.n, begin + cut_.block_columns);
+    if (cut_.whole_left && (packed_ != problem.a.data || packed_row_ != row_begin)) {
+      for (int64_t k = 0; k < size_.k; k += kDepth) {
+        PackLeft(kernels_, problem.a, row_begin, row_end, k, std::min(size_.k, k + kDepth),
+                 left_ + (row_end - row_begin) * k);
+      }
+      packed_ = problem.a.data;
+      packed_row_ = row_begin;
+    }
+    // Rows of b that are read once are read where they are.
+    const bool in_place = problem.panels == nullptr && problem.b.column_stride == 1 &&
+                          row_end - row_begin <= kernels_.tile_rows;
+    for (int64_t k = 0; k < size_.k; k += kDepth) {
+      const int64_t k_end = std::min(size_.k, k + kDepth);
+      T* left = left_;
+      if (cut_.whole_left) {
+        left += (row_end - row_begin) * k;
+      } else {
+        PackLeft(kernels_, problem.a, row_begin, row_end, k, k_end, left);
+      }
+      const int64_t full = begin + (end - begin) / kernels_.tile_columns * kernels_.tile_columns;
+      const PanelRequest<T> request{k, k_end, in_place ? full : begin, end,
+                                    kernels_.tile_columns, right_};
+      if (problem.panels != nullptr) {
+        problem.panels->Pack(number, request);
+      } else if (request.begin < request.end) {
+        PackRight(problem.b, request);
+      }
+      for (int64_t column = begin; column < end; column += kernels_.tile_columns) {
+        GemmTile<T> tile;
+        tile.k = k_end - k;
+        tile.columns = static_cast<int>(std::min<int64_t>(kernels_.tile_columns, end - column));
+        if (in_place && column < full) {
+          tile.b = problem.b.data + k * problem.b.row_stride + column;
+          tile.b_stride = problem.b.row_stride;
+        } else {
+          tile.b = right_ + (column - request.begin) * tile.k;
+          tile.b_stride = kernels_.tile_columns;
+        }
+        tile.a = left;
+        tile.c_stride = problem.c_stride;
+        tile.store = k == 0 ? TileStore::kSet : TileStore::kAdd;
+        for (int64_t row = row_begin; row < row_end;) {
+          const int rows = kernels_.rows_of(row_end - row);
+          tile.c = problem.c + row * problem.c_stride + column;
+          tile.row_bias = problem.row_bias == nullptr ? nullptr : problem.row_bias + row;
+          kernels_.tile(tile, rows);
+          tile.a += rows * tile.k;
+          row += rows;
+        }
+      }
+    }
+  }
+
+ private:
+  const GemmKernels<T>& kernels_;
+  const GemmSize size_;
+  const Cut& cut_;
+  T* left_;
+  T* right_;
+  const T* packed_ = nullptr;  // whose rows are in left_
+  int64_t packed_row_ = -1;
+};
+
+template <typename T>
+absl::Status RunBlocked(KernelContext& context, const GemmSize& size, int64_t count,
+                        absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const Cut cut = CutProduct(kernels, size, count);
+  const int64_t blocks = cut.row_blocks * cut.column_blocks;
+  const int64_t work = cut.block_rows * cut.block_columns * std::min(size.k, kDepth);
+  std::atomic<bool> exhausted{false};
+  context.ParallelFor(
+      count * blocks, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+        Scratch<T> scratch(context, RoundUp(cut.left_elements, 16) + cut.right_elements, exhausted);
+        if (scratch.data() == nullptr) return;
+        BlockRunner<T> runner(kernels, size, cut, scratch.data());
+        for (int64_t block = begin; block < end; ++block) {
+          const int64_t number = block / blocks;
+          const int64_t rest = block % blocks;
+          runner.Run(number, problem(number), rest / cut.column_blocks, rest % cut.column_blocks);
+        }
+      });
+  return exhausted ? Exhausted() : absl::OkStatus();
+}
+
+// Few rows or columns: sums along memory, without laying anything out in panels, but for b itself when
+// its columns are not contiguous.
+template <typename T>
+absl::Status RunDots(KernelContext& context, const GemmSize& size, int64_t count, bool pack,
+                     absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  const bool by_rows = size.m > size.n;
+  const int64_t strips = Blocks(by_rows ? size.m : size.n, 4);
+  const int64_t strip_work = 4 * size.k * (by_rows ? size.n : size.m);
+  // A part of the work has strips of several products only when they are all small.
+  const int64_t strips_at_once = std::max<int64_t>(1, kGrain / strip_work);
+  const int64_t parts = Blocks(strips, strips_at_once);
+  std::atomic<bool> exhausted{false};
+  const auto run = [&](int64_t begin, int64_t end) {
+    Scratch<T> scratch(context, pack ? size.n * size.k : 0, exhausted);
+    if (scratch.data() == nullptr) return;
+    int64_t packed = -1;
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t number = part / parts;
+      const GemmProblem<T> p = problem(number);
+      const T* b = p.b.data;
+      int64_t b_stride = p.b.column_stride;
+      if (pack) {
+        b = scratch.data();
+        b_stride = size.k;
+        if (packed != number) {
+          for (int64_t k = 0; k < size.k; ++k) {
+            const T* row = p.b.data + k * p.b.row_stride;
+            for (int64_t j = 0; j < size.n; ++j) {
+              scratch.data()[j * size.k + k] = row[j * p.b.column_stride];
+            }
+          }
+          packed = number;
+        }
+      }
+      const int64_t first = part % parts * strips_at_once * 4;
+      const int64_t row_begin = by_rows ? first : 0;
+      const int64_t row_end = by_rows ? std::min(size.m, first + strips_at_once * 4) : size.m;
+      const int64_t column_begin = by_rows ? 0 : first;
+      const int64_t column_end = by_rows ? size.n : std::min(size.n, first + strips_at_once * 4);
+      for (int64_t row = row_begin; row < row_end; row += 4) {
+        for (int64_t column = column_begin; column < column_end; column += 4) {
+          const DotTile<T> tile{p.a.data + row * p.a.row_stride,
+                                p.a.row_stride,
+                                b + column * b_stride,
+                                b_stride,
+                                size.k,
+                                p.c + row * p.c_stride + column,
+                                p.c_stride,
+                                p.row_bias == nullptr ? nullptr : p.row_bias + row};
+          kernels.dot(tile, static_cast<int>(std::min<int64_t>(4, row_end - row)),
+                      static_cast<int>(std::min<int64_t>(4, column_end - column)));
+        }
+      }
+    }
+  };
+  context.ParallelFor(count * parts,
+                      std::max<int64_t>(1, kGrain / (strip_work * std::min(strips_at_once, strips))),
+                      run);
+  return exhausted ? Exhausted() : absl::OkStatus();
+}
+
+// For the integers that have no kernel.
+template <typename T>
+absl::Status RunPlain(KernelContext& context, const GemmSize& size, int64_t count,
+                      absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  // Narrow ones would be promoted to int, whose overflow is undefined.
+  using Wide = std::conditional_t<sizeof(T) < 4, uint32_t, std::make_unsigned_t<T>>;
+  const int64_t row_work = std::max<int64_t>(1, size.n * size.k);
+  context.ParallelFor(
+      count * size.m, std::max<int64_t>(1, kGrain / row_work), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const GemmProblem<T> p = problem(i / size.m);
+          const int64_t row = i % size.m;
+          T* c = p.c + row * p.c_stride;
+          std::fill_n(c, size.n, p.row_bias == nullptr ? T{0} : p.row_bias[row]);
+          for (int64_t k = 0; k < size.k; ++k) {
+            const Wide a =
+                static_cast<Wide>(p.a.data[row * p.a.row_stride + k * p.a.column_stride]);
+            const T* b = p.b.data + k * p.b.row_stride;
+            for (int64_t j = 0; j < size.n; ++j) {
+              c[j] = static_cast<T>(static_cast<Wide>(c[j]) +
+                                    a * static_cast<Wide>(b[j * p.b.column_stride]));
+            }
+          }
+        }
+      });
+  return absl::OkStatus();
+}
+
+// No sum has an element.
+template <typename T>
+void SetToBias(const GemmSize& size, int64_t count,
+               absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  for (int64_t i = 0; i < count; ++i) {
+    const GemmProblem<T> p = problem(i);
+    for (int64_t row = 0; row < size.m; ++row) {
+      std::fill_n(p.c + row * p.c_stride, size.n, p.row_bias == nullptr ? T{0} : p.row_bias[row]);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+absl::Status RunGemms(KernelContext& context, const GemmSize& size, int64_t count,
+                      absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  if (count <= 0 || size.m <= 0 || size.n <= 0) return absl::OkStatus();
+  if (size.k <= 0) {
+    SetToBias<T>(size, count, problem);
+    return absl::OkStatus();
+  }
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, int32_t>) {
+    const GemmProblem<T> first = problem(0);
+    if (first.panels == nullptr && first.a.column_stride == 1) {
+      const bool columns_contiguous = first.b.row_stride == 1;
+      if (columns_contiguous && (size.m <= kFew || size.n <= kFew)) {
+        return RunDots<T>(context, size, count, /*pack=*/false, problem);
+      }
+      if (size.n <= kFew && size.m > kFew) {
+        return RunDots<T>(context, size, count, /*pack=*/true, problem);
+      }
+    }
+    return RunBlocked<T>(context, size, count, problem);
+  } else {
+    return RunPlain<T>(context, size, count, problem);
+  }
+}
+
+template absl::Status RunGemms<float>(KernelContext&, const GemmSize&, int64_t,
+                                      absl::FunctionRef<GemmProblem<float>(int64_t)>);
+template absl::Status RunGemms<double>(KernelContext&, const GemmSize&, int64_t,
+                                       absl::FunctionRef<GemmProblem<double>(int64_t)>);
+template absl::Status RunGemms<int32_t>(KernelContext&, const GemmSize&, int64_t,
+                                        absl::FunctionRef<GemmProblem<int32_t>(int64_t)>);
+template absl::Status RunGemms<uint8_t>(KernelContext&, const GemmSize&, int64_t,
+                                        absl::FunctionRef<GemmProblem<uint8_t>(int64_t)>);
+template absl::Status RunGemms<uint16_t>(KernelContext&, const GemmSize&, int64_t,
+                                         absl::FunctionRef<GemmProblem<uint16_t>(int64_t)>);
+template absl::Status RunGemms<uint32_t>(KernelContext&, const GemmSize&, int64_t,
+                                         absl::FunctionRef<GemmProblem<uint32_t>(int64_t)>);
+template absl::Status RunGemms<uint64_t>(KernelContext&, const GemmSize&, int64_t,
+                                         absl::FunctionRef<GemmProblem<uint64_t>(int64_t)>);
+
+}  // namespace onnx_run
