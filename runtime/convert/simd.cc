@@ -106,6 +106,15 @@ HWY_INLINE V ShiftRightAny(V v, V count) {
 #endif
 }
 
+// Bits of `yes` where `mask` has ones, else of `no`.
+HWY_INLINE V32 SelectBits(V32 mask, V32 yes, V32 no) {
+#if ONNX_RUN_AVX3
+  return V32{_mm512_ternarylogic_epi32(mask.raw, yes.raw, no.raw, 0xCA)};
+#else
+  return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
+#endif
+}
+
 // Unsigned a > b.
 HWY_INLINE hn::Mask<D32> Above(V32 a, V32 b) { return hn::Gt(a, b); }
 
@@ -146,6 +155,32 @@ HWY_INLINE V8 Narrow32(V32 a, V32 b, V32 c, V32 d) {
 #endif
 }
 
+// A vector of codes of kBits (8 or fewer) in each byte, next to each other in memory.
+template <int kBits>
+HWY_INLINE void StoreByteCodes(V8 bytes, uint8_t* to) {
+  if constexpr (kBits == 8) {
+    hn::StoreU(bytes, D8(), to);
+  } else {
+    // byte 0 | byte 1 << kBits, in the low byte of 16 bits
+    const V16 pairs = hn::BitCast(D16(), bytes);
+    const V16 joined = hn::Or(pairs, hn::ShiftRight<8 - kBits>(pairs));
+    if constexpr (kBits == 4) {
+      const hn::Rebind<uint8_t, D16> half;
+      hn::StoreU(hn::TruncateTo(half, joined), half, to);
+    } else {
+      const V32 quads = hn::BitCast(D32(), joined);
+      const V32 last = hn::Or(quads, hn::ShiftRight<12>(quads));
+#if ONNX_RUN_AVX3
+      // Not TruncateTo: in Highway 1.0.3 it is wrong for this target.
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(last.raw));
+#else
+      const hn::Rebind<uint8_t, D32> quarter;
+      hn::StoreU(hn::TruncateTo(quarter, last), quarter, to);
+#endif
+    }
+  }
+}
+
 // Four vectors of codes of kBits each, next to each other in memory.
 template <int kBits>
 HWY_INLINE void StoreCodes(V32 a, V32 b, V32 c, V32 d, uint8_t* to) {
@@ -158,28 +193,7 @@ HWY_INLINE void StoreCodes(V32 a, V32 b, V32 c, V32 d, uint8_t* to) {
     StoreBytes(D16(), Narrow32(a, b), to);
     StoreBytes(D16(), Narrow32(c, d), to + 4 * kLanes32);
   } else {
-    const V8 bytes = Narrow32(a, b, c, d);
-    if constexpr (kBits == 8) {
-      hn::StoreU(bytes, D8(), to);
-    } else {
-      // byte 0 | byte 1 << kBits, in the low byte of 16 bits
-      const V16 pairs = hn::BitCast(D16(), bytes);
-      const V16 joined = hn::Or(pairs, hn::ShiftRight<8 - kBits>(pairs));
-      if constexpr (kBits == 4) {
-        const hn::Rebind<uint8_t, D16> half;
-        hn::StoreU(hn::TruncateTo(half, joined), half, to);
-      } else {
-        const V32 quads = hn::BitCast(D32(), joined);
-        const V32 last = hn::Or(quads, hn::ShiftRight<12>(quads));
-#if ONNX_RUN_AVX3
-        // Not TruncateTo: in Highway 1.0.3 it is wrong for this target.
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(last.raw));
-#else
-        const hn::Rebind<uint8_t, D32> quarter;
-        hn::StoreU(hn::TruncateTo(quarter, last), quarter, to);
-#endif
-      }
-    }
+    StoreByteCodes<kBits>(Narrow32(a, b, c, d), to);
   }
 }
 
@@ -332,6 +346,23 @@ struct LoadDoubleAsFloat {
                       OddFloatFromDouble(LoadBytes(DF64(), p + 8 * kLanes64)));
   }
 };
+// As LoadDoubleAsFloat for destinations to which values below 2^-100 are all the same, and those above 2^100:
+// bits lost to the subnormals of FLOAT do not matter, nor what is beyond its range.
+#if ONNX_RUN_AVX3
+struct LoadDoubleForTiny {
+  static constexpr int kSize = 8;
+  static HWY_INLINE hn::Vec<H32> Half(const uint8_t* p) {
+    const V64 v = LoadBytes(D64(), p);
+    const __m512d value = AsF64(v).raw;
+    const __m256i bits = _mm256_castps_si256(_mm512_cvt_roundpd_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+    const __mmask8 inexact = _mm512_test_epi64_mask(v.raw, _mm512_set1_epi64(0x1FFFFFFF));
+    return hn::Vec<H32>{_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1))};
+  }
+  static HWY_INLINE V32 Load(const uint8_t* p) { return JoinHalves(Half(p), Half(p + 8 * kLanes64)); }
+};
+#else
+using LoadDoubleForTiny = LoadDoubleAsFloat;
+#endif
 struct LoadDoubleAsNearestFloat {
   static constexpr int kSize = 8;
   static HWY_INLINE V32 Load(const uint8_t* p) {
@@ -409,6 +440,28 @@ struct Load64AsFloat {
                       FloatFrom64<kSigned, kOdd>(LoadBytes(D64(), p + 8 * kLanes64)));
   }
 };
+
+// For destinations that end below 2^24 (all of 16 bits or fewer but BFLOAT16 and FLOAT8E8M0): what FLOAT
+// does not hold is too large for them, and stays so.
+#if ONNX_RUN_AVX3
+template <bool kSigned>
+struct Load64ForTiny {
+  static constexpr int kSize = 8;
+  static HWY_INLINE __m256i Saturated(const uint8_t* p) {
+    const __m512i v = LoadBytes(D64(), p).raw;
+    if constexpr (kSigned) return _mm512_cvtsepi64_epi32(v);
+    return _mm512_cvtepi64_epi32(_mm512_min_epu64(v, _mm512_set1_epi64(0x7FFFFFFF)));
+  }
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    const __m512i low = _mm512_castsi256_si512(Saturated(p));
+    const __m512i all = _mm512_inserti64x4(low, Saturated(p + 8 * kLanes64), 1);
+    return Bits32(hn::Vec<DF32>{_mm512_cvtepi32_ps(all)});
+  }
+};
+#else
+template <bool kSigned>
+using Load64ForTiny = Load64AsFloat<kSigned, true>;
+#endif
 
 // --- Loaders of integers -----------------------------------------------------------------------------
 
@@ -490,12 +543,16 @@ struct EncodeFloat8 {
     V32 code = SmallFloatMagnitude<kMantissa>(magnitude, max_bits, min_exponent_bits, code_bias);
     const V32 sign = hn::ShiftRight<24>(v);  // in bit 7
     if constexpr (kFnuz) {
-      code = hn::And(code, U32(0x7F));
-      code = hn::IfThenElseZero(hn::Ne(code, hn::Zero(D32())), hn::Or(code, hn::And(sign, U32(0x80))));
+#if ONNX_RUN_AVX3
+      const hn::Mask<D32> not_zero{_mm512_test_epi32_mask(code.raw, _mm512_set1_epi32(0x7F))};
+#else
+      const auto not_zero = hn::Ne(hn::And(code, U32(0x7F)), hn::Zero(D32()));
+#endif
+      code = hn::IfThenElseZero(not_zero, SelectBits(U32(0x7F), code, sign));
       return hn::IfThenElse(Mask32(special), special_code, code);
     } else {
       code = hn::IfThenElse(Mask32(special), special_code, code);
-      return hn::Or(hn::And(code, U32(0x7F)), hn::And(sign, U32(0x80)));
+      return SelectBits(U32(0x7F), code, sign);
     }
   }
 };
@@ -638,6 +695,250 @@ void Run32(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& arg
   }
 }
 
+// --- 16 bit sources in lanes of 16 bits --------------------------------------------------------------
+
+#if ONNX_RUN_AVX3
+
+// FLOAT16 or BFLOAT16 bits.
+struct LoadBits16 {
+  static HWY_INLINE __m512i Load(const uint8_t* p) { return _mm512_loadu_si512(p); }
+};
+HWY_INLINE __m512i U16(uint32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
+
+constexpr uint32_t kFloat16Rebias = 112;  // between the exponents of FLOAT and FLOAT16
+
+// FLOAT bits to bits of a format with kSource mantissa bits, truncated; no more than its infinity.
+template <int kSource>
+uint32_t Bits16(uint32_t float_bits) {
+  if (kSource == 7) return float_bits >> 16;
+  const uint32_t bits = (float_bits >> 13) - (kFloat16Rebias << 10);
+  return bits < 0x7C00 ? bits : 0x7C00;
+}
+
+// The rounded code of a magnitude in FLOAT16 (kSource = 10) or BFLOAT16 (7) bits. Codes beyond the greatest
+// one go on.
+template <int kSource, int kMantissa>
+struct Magnitude16 {
+  __m512i least_exponent;  // the source's exponent field of the destination's least normal value
+  explicit HWY_INLINE Magnitude16(const KernelArgs& args)
+      : least_exponent(U16((args.min_exponent_bits >> 23) - (kSource == 10 ? kFloat16Rebias : 0))) {}
+  HWY_INLINE __m512i operator()(__m512i magnitude) const {
+    const __m512i exponent = _mm512_srli_epi16(magnitude, kSource);
+    // 1.m with its leading bit at bit 14. Subnormals of the source are less than half of any least value.
+    const __m512i significand = _mm512_ternarylogic_epi32(_mm512_slli_epi16(magnitude, 14 - kSource), U16(0x3FFF),
+                                                          U16(0x4000), 0xEA);  // (a & b) | c
+    const __m512i steps_below = _mm512_subs_epu16(least_exponent, exponent);
+    const __m512i steps_above = _mm512_subs_epu16(exponent, least_exponent);
+    constexpr int kFraction = 14 - kMantissa;
+    const __m512i aligned = _mm512_srlv_epi16(significand, steps_below);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(aligned, kFraction), U16(1));
+    const __m512i rounded =
+        _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(aligned, U16((1U << (kFraction - 1)) - 1)), odd), kFraction);
+    return _mm512_add_epi16(rounded, _mm512_slli_epi16(steps_above, kMantissa));
+  }
+};
+// FLOAT16 and the float8 of 5 exponent bits have their subnormals at the same place; FNUZ is one step off.
+template <bool kFnuz>
+HWY_INLINE __m512i Float8e5m2Magnitude(__m512i magnitude) {
+  // Twice the value: of a subnormal twice the bits, else one more in the exponent.
+  if (kFnuz) magnitude = _mm512_add_epi16(magnitude, _mm512_min_epu16(magnitude, U16(0x0400)));
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(magnitude, 8), U16(1));
+  return _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(magnitude, U16(0x7F)), odd), 8);
+}
+
+template <int kSource, int kMantissa, bool kFnuz>
+struct Encode16Float8 {
+  static constexpr int kBits = 8;
+  const Magnitude16<kSource, kMantissa> round;
+  const __m512i greatest, special_above, special_code;
+  explicit HWY_INLINE Encode16Float8(const KernelArgs& args)
+      : round(args),
+        greatest(U16((args.max_bits >> (23 - kMantissa)) - args.code_bias + (1U << kMantissa))),
+        special_above(U16(Bits16<kSource>(args.special_above))), special_code(U16(args.special_code)) {}
+  HWY_INLINE __m512i operator()(__m512i v) const {
+    const __m512i magnitude = _mm512_and_si512(v, U16(0x7FFF));
+    const __mmask32 special = _mm512_cmpgt_epi16_mask(magnitude, special_above);
+    __m512i code;
+    if constexpr (kSource == 10 && kMantissa == 2) {
+      code = Float8e5m2Magnitude<kFnuz>(magnitude);
+    } else {
+      code = round(magnitude);
+    }
+    code = _mm512_min_epu16(code, greatest);
+    const __m512i sign = _mm512_srli_epi16(v, 8);
+    if constexpr (kFnuz) {
+      const __mmask32 not_zero = _mm512_test_epi16_mask(code, code);
+      code = _mm512_ternarylogic_epi32(U16(0x7F), code, sign, 0xCA);
+      return _mm512_mask_mov_epi16(_mm512_maskz_mov_epi16(not_zero, code), special, special_code);
+    } else {
+      code = _mm512_mask_mov_epi16(code, special, special_code);
+      return _mm512_ternarylogic_epi32(U16(0x7F), code, sign, 0xCA);  // bits of code where 7F has ones
+    }
+  }
+};
+// FLOAT4E2M1 by a table: the exponents -2 to 5 and three mantissa bits, the last one set if anything is
+// lost, tell all its values and ties apart.
+template <int kSource>
+struct Encode16Float4 {
+  static constexpr int kBits = 4;
+  static constexpr int kDrop = kSource - 3;
+  __m512i table0, table1;
+  explicit HWY_INLINE Encode16Float4(const KernelArgs&) {
+    alignas(64) uint16_t codes[64];
+    for (int i = 0; i < 64; ++i) {
+      // 1.m * 2^e in eighths of 2^-2; half of the least value is 8 of them
+      const int value = (8 + i % 8) << (i / 8);
+      codes[i] = static_cast<uint16_t>(value <= 8    ? 0
+                                       : value < 24  ? 1
+                                       : value <= 40 ? 2
+                                       : value < 56  ? 3
+                                       : value <= 80 ? 4
+                                       : value < 112 ? 5
+                                       : value <= 160 ? 6
+                                                      : 7);
+    }
+    table0 = _mm512_load_si512(codes);
+    table1 = _mm512_load_si512(codes + 32);
+  }
+  HWY_INLINE __m512i operator()(__m512i v) const {
+    const __m512i magnitude = _mm512_and_si512(v, U16(0x7FFF));
+    const __mmask32 nan = _mm512_cmpgt_epi16_mask(magnitude, U16(kSource == 7 ? 0x7F80 : 0x7C00));
+    const __m512i low = U16((1U << kDrop) - 1);
+    const __m512i odd = _mm512_or_si512(magnitude, _mm512_add_epi16(_mm512_and_si512(magnitude, low), low));
+    constexpr uint32_t kFirst = ((kSource == 7 ? 127U : 15U) - 2) << 3;
+    const __m512i index = _mm512_min_epu16(_mm512_subs_epu16(_mm512_srli_epi16(odd, kDrop), U16(kFirst)), U16(63));
+    const __m512i code = _mm512_permutex2var_epi16(table0, index, table1);
+    const __m512i sign = _mm512_srli_epi16(v, 12);
+    const __m512i result = _mm512_ternarylogic_epi32(U16(0x7), code, sign, 0xCA);
+    // kFloat4PositiveNanCode, kFloat4NegativeNanCode
+    return _mm512_mask_mov_epi16(result, nan, _mm512_andnot_si512(sign, U16(0x8)));
+  }
+};
+struct Encode16Bfloat16E8m0 {
+  static constexpr int kBits = 8;
+  const __m512i round_up, bad_below, bad_range, max_code;
+  explicit HWY_INLINE Encode16Bfloat16E8m0(const KernelArgs& args)
+      : round_up(U16(args.round_up >> 16)), bad_below(U16(args.bad_below >> 16)),
+        bad_range(U16(args.bad_range >> 16)), max_code(U16(args.max_code)) {}
+  HWY_INLINE __m512i operator()(__m512i v) const {  // as EncodeE8m0
+    const __m512i x = _mm512_maskz_mov_epi16(_mm512_cmpneq_epi16_mask(v, U16(0x8000)), v);
+    const __m512i raised = _mm512_max_epu16(x, U16(0x0040));
+    const __m512i aligned =
+        _mm512_min_epu16(raised, _mm512_sub_epi16(_mm512_add_epi16(raised, raised), U16(0x0080)));
+    const __m512i code = _mm512_min_epu16(_mm512_srli_epi16(_mm512_add_epi16(aligned, round_up), 7), max_code);
+    return _mm512_mask_mov_epi16(code, _mm512_cmpgt_epu16_mask(_mm512_sub_epi16(x, bad_below), bad_range), U16(0xFF));
+  }
+};
+
+template <class Loader, class Encoder>
+void Run16(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  const Encoder encode(args);
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  for (; steps != 0; --steps, from += 128, to += 8 * Encoder::kBits) {
+    const __m512i packed = _mm512_packus_epi16(encode(Loader::Load(from)), encode(Loader::Load(from + 64)));
+    StoreByteCodes<Encoder::kBits>(V8{_mm512_permutexvar_epi64(order, packed)}, to);
+  }
+}
+
+template <class Loader, int kSource>
+KernelFn ToTiny16(ElementType to) {
+  switch (to) {
+    case ElementType::kFloat8e4m3fn: return &Run16<Loader, Encode16Float8<kSource, 3, false>>;
+    case ElementType::kFloat8e4m3fnuz: return &Run16<Loader, Encode16Float8<kSource, 3, true>>;
+    case ElementType::kFloat8e5m2: return &Run16<Loader, Encode16Float8<kSource, 2, false>>;
+    case ElementType::kFloat8e5m2fnuz: return &Run16<Loader, Encode16Float8<kSource, 2, true>>;
+    case ElementType::kFloat4e2m1: return &Run16<Loader, Encode16Float4<kSource>>;
+    default: return nullptr;
+  }
+}
+// 16 bit integers have no subnormals in any float8: the magnitude becomes FLOAT, exactly, whose bits are
+// rounded where the destination's mantissa ends.
+template <int kMantissa, bool kFnuz>
+struct EncodeIntegerFloat8 {
+  static constexpr int kBits = kMantissa == 1 ? 4 : 8;
+  static constexpr int kDrop = 23 - kMantissa;
+  const __m512i rebias, greatest;
+  explicit HWY_INLINE EncodeIntegerFloat8(const KernelArgs& args)
+      : rebias(U16(args.code_bias - (1U << kMantissa))),
+        greatest(U16((args.max_bits >> kDrop) - args.code_bias + (1U << kMantissa) +
+                     (kFnuz && args.special_above != 0x7F800000 ? 1 : 0))) {}
+  HWY_INLINE __m512i Round(__m512i bits) const {
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, kDrop), _mm512_set1_epi32(1));
+    const __m512i half = _mm512_set1_epi32((1 << (kDrop - 1)) - 1);
+    return _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, half), odd), kDrop);
+  }
+  HWY_INLINE __m512i Finish(__m512i rounded, __m512i v, __m512i) const {
+    const __m512i code = _mm512_min_epu16(_mm512_subs_epu16(rounded, rebias), greatest);
+    constexpr uint32_t kMagnitude = (1U << (kBits - 1)) - 1;
+    const __m512i sign = _mm512_srli_epi16(v, 16 - kBits);
+    const __m512i result = _mm512_ternarylogic_epi32(U16(kMagnitude), code, sign, 0xCA);
+    if constexpr (!kFnuz) return result;
+    // One above the greatest is NaN, without sign.
+    return _mm512_mask_mov_epi16(result, _mm512_cmpgt_epi16_mask(code, U16(kMagnitude)), U16(0x80));
+  }
+};
+struct EncodeIntegerE8m0 {
+  static constexpr int kBits = 8;
+  const __m512i round_up;
+  const __m512i least;  // below it is NaN: 1 where zero is
+  explicit HWY_INLINE EncodeIntegerE8m0(const KernelArgs& args)
+      : round_up(_mm512_set1_epi32(static_cast<int>(args.round_up))), least(U16(args.bad_below != 0 ? 1 : 0)) {}
+  HWY_INLINE __m512i Round(__m512i bits) const { return _mm512_srli_epi32(_mm512_add_epi32(bits, round_up), 23); }
+  HWY_INLINE __m512i Finish(__m512i rounded, __m512i sign, __m512i magnitude) const {
+    const __mmask32 bad = _mm512_movepi16_mask(sign) | _mm512_cmplt_epu16_mask(magnitude, least);
+    return _mm512_mask_mov_epi16(rounded, bad, U16(0xFF));
+  }
+};
+
+template <bool kSigned, class Encoder>
+void RunInteger16(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  const Encoder encode(args);
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  for (; steps != 0; --steps, from += 128, to += 8 * Encoder::kBits) {
+    __m512i codes[2];
+    for (int i = 0; i < 2; ++i) {
+      const __m512i v = _mm512_loadu_si512(from + 64 * i);
+      const __m512i magnitude = kSigned ? _mm512_abs_epi16(v) : v;
+      // Apart and together again within blocks of 128 bits: the order stays.
+      const __m512 low = _mm512_cvtepi32_ps(_mm512_unpacklo_epi16(magnitude, zero));
+      const __m512 high = _mm512_cvtepi32_ps(_mm512_unpackhi_epi16(magnitude, zero));
+      const __m512i rounded =
+          _mm512_packus_epi32(encode.Round(_mm512_castps_si512(low)), encode.Round(_mm512_castps_si512(high)));
+      codes[i] = encode.Finish(rounded, kSigned ? v : zero, magnitude);
+    }
+    StoreByteCodes<Encoder::kBits>(V8{_mm512_permutexvar_epi64(order, _mm512_packus_epi16(codes[0], codes[1]))}, to);
+  }
+}
+
+template <bool kSigned>
+KernelFn Integer16ToTiny(ElementType to) {
+  switch (to) {
+    case ElementType::kFloat8e4m3fn: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, false>>;
+    case ElementType::kFloat8e4m3fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, true>>;
+    case ElementType::kFloat8e5m2: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, false>>;
+    case ElementType::kFloat8e5m2fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, true>>;
+    case ElementType::kFloat8e8m0: return &RunInteger16<kSigned, EncodeIntegerE8m0>;
+    case ElementType::kFloat4e2m1: return &RunInteger16<kSigned, EncodeIntegerFloat8<1, false>>;
+    default: return nullptr;
+  }
+}
+KernelFn Find16(ElementType from, ElementType to) {
+  switch (from) {
+    case ElementType::kFloat16: return ToTiny16<LoadBits16, 10>(to);
+    case ElementType::kBfloat16:
+      if (to == ElementType::kFloat8e8m0) return &Run16<LoadBits16, Encode16Bfloat16E8m0>;
+      return ToTiny16<LoadBits16, 7>(to);
+    case ElementType::kInt16: return Integer16ToTiny<true>(to);
+    case ElementType::kUint16: return Integer16ToTiny<false>(to);
+    default: return nullptr;
+  }
+}
+
+#else
+KernelFn Find16(ElementType, ElementType) { return nullptr; }
+#endif
+
 // --- 64 bit destinations -----------------------------------------------------------------------------
 
 template <bool kSigned>
@@ -734,18 +1035,18 @@ void Run64(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
 
 // --- Which kernel ------------------------------------------------------------------------------------
 
-// From FLOAT bits, rounded to odd.
-template <class Loader>
+// From FLOAT bits, rounded to odd; Tiny will do for destinations of a small range.
+template <class Loader, class Tiny>
 KernelFn ToSmallFloat(ElementType to) {
   switch (to) {
-    case ElementType::kFloat16: return &Run32<Loader, EncodeFloat16>;
+    case ElementType::kFloat16: return &Run32<Tiny, EncodeFloat16>;
     case ElementType::kBfloat16: return &Run32<Loader, EncodeBfloat16>;
-    case ElementType::kFloat8e4m3fn: return &Run32<Loader, EncodeFloat8<3, false>>;
-    case ElementType::kFloat8e4m3fnuz: return &Run32<Loader, EncodeFloat8<3, true>>;
-    case ElementType::kFloat8e5m2: return &Run32<Loader, EncodeFloat8<2, false>>;
-    case ElementType::kFloat8e5m2fnuz: return &Run32<Loader, EncodeFloat8<2, true>>;
+    case ElementType::kFloat8e4m3fn: return &Run32<Tiny, EncodeFloat8<3, false>>;
+    case ElementType::kFloat8e4m3fnuz: return &Run32<Tiny, EncodeFloat8<3, true>>;
+    case ElementType::kFloat8e5m2: return &Run32<Tiny, EncodeFloat8<2, false>>;
+    case ElementType::kFloat8e5m2fnuz: return &Run32<Tiny, EncodeFloat8<2, true>>;
     case ElementType::kFloat8e8m0: return &Run32<Loader, EncodeE8m0>;
-    case ElementType::kFloat4e2m1: return &Run32<Loader, EncodeFloat4>;
+    case ElementType::kFloat4e2m1: return &Run32<Tiny, EncodeFloat4>;
     case ElementType::kBool: return &Run32<Loader, EncodeBool>;
     default: return nullptr;
   }
@@ -766,7 +1067,7 @@ KernelFn FromFloat(ElementType to) {
       default: return &Run64<Loader64, ToInteger64>;
     }
   }
-  return ToSmallFloat<Loader>(to);
+  return ToSmallFloat<Loader, Loader>(to);
 }
 
 KernelFn FromDouble(ElementType to) {
@@ -781,7 +1082,7 @@ KernelFn FromDouble(ElementType to) {
       default: return &Run64<Load64, ToInteger64>;
     }
   }
-  return ToSmallFloat<LoadDoubleAsFloat>(to);
+  return ToSmallFloat<LoadDoubleAsFloat, LoadDoubleForTiny>(to);
 }
 
 // Integers of the same width are bytes to copy; the caller does that.
@@ -795,7 +1096,7 @@ KernelFn Truncate(ElementType to) {
     default: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<32>>;
   }
 }
-template <class Odd, class Nearest, class Extend, bool kSigned, int kSourceBytes>
+template <class Odd, class Tiny, class Nearest, class Extend, bool kSigned, int kSourceBytes>
 KernelFn FromInteger(ElementType to) {
   if (to == ElementType::kFloat) return &Run32<Nearest, EncodeFloat>;
   if (to == ElementType::kDouble) return &Run64<Extend, ToDouble<kSigned>>;
@@ -804,7 +1105,7 @@ KernelFn FromInteger(ElementType to) {
     if (BitsOf(to) == 32 && kSourceBytes == 2 && kSigned) return &Run32<LoadInt16, EncodeLow<32>>;
     return Truncate<kSourceBytes>(to);
   }
-  return ToSmallFloat<Odd>(to);
+  return ToSmallFloat<Odd, Tiny>(to);
 }
 
 KernelFn Find(ElementType from, ElementType to) {
@@ -814,24 +1115,25 @@ KernelFn Find(ElementType from, ElementType to) {
     case ElementType::kFloat: return FromFloat<LoadFloat, LoadFloatAsDouble, false>(to);
     case ElementType::kDouble: return FromDouble(to);
     case ElementType::kInt16:
-      return FromInteger<LoadInt16AsFloat, LoadInt16AsFloat, Extend16<true>, true, 2>(to);
+      return FromInteger<LoadInt16AsFloat, LoadInt16AsFloat, LoadInt16AsFloat, Extend16<true>, true, 2>(to);
     case ElementType::kUint16:
-      return FromInteger<LoadUint16AsFloat, LoadUint16AsFloat, Extend16<false>, false, 2>(to);
+      return FromInteger<LoadUint16AsFloat, LoadUint16AsFloat, LoadUint16AsFloat, Extend16<false>, false, 2>(to);
     case ElementType::kInt32:
-      return FromInteger<LoadInt32AsFloat, LoadInt32AsNearestFloat, Extend32<true>, true, 4>(to);
+      return FromInteger<LoadInt32AsFloat, LoadInt32AsNearestFloat, LoadInt32AsNearestFloat, Extend32<true>, true, 4>(to);
     case ElementType::kUint32:
-      return FromInteger<LoadUint32AsFloat, LoadUint32AsNearestFloat, Extend32<false>, false, 4>(to);
+      return FromInteger<LoadUint32AsFloat, LoadUint32AsNearestFloat, LoadUint32AsNearestFloat, Extend32<false>, false, 4>(to);
     case ElementType::kInt64:
-      return FromInteger<Load64AsFloat<true, true>, Load64AsFloat<true, false>, Load64, true, 8>(to);
+      return FromInteger<Load64AsFloat<true, true>, Load64ForTiny<true>, Load64AsFloat<true, false>, Load64, true, 8>(to);
     case ElementType::kUint64:
-      return FromInteger<Load64AsFloat<false, true>, Load64AsFloat<false, false>, Load64, false, 8>(to);
+      return FromInteger<Load64AsFloat<false, true>, Load64ForTiny<false>, Load64AsFloat<false, false>, Load64, false, 8>(to);
     default: return nullptr;
   }
 }
 
 Kernel FindArithmetic(ElementType from, ElementType to) {
   if (KindOf(to) == ElementKind::kComplex || KindOf(to) == ElementKind::kString) return {};
-  const KernelFn run = Find(from, to);
+  KernelFn run = Find16(from, to);
+  if (run == nullptr) run = Find(from, to);
   return run == nullptr ? Kernel{} : Kernel{run, static_cast<int>(kStep)};
 }
 

@@ -20,7 +20,7 @@ namespace onnx_run::convert_internal {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_AVX3_DL
-KernelFn FindTableLoop(TableUnit, int) { return nullptr; }
+KernelFn FindTableLoop(TableUnit, int, ElementType, ElementType) { return nullptr; }
 #else
 
 HWY_INLINE __m512i Load(const uint8_t* p) { return _mm512_loadu_si512(p); }
@@ -42,8 +42,12 @@ struct Plane {
   }
 };
 
+// Which bytes of a 64 bit result differ: all, the three highest (others are 0), or the three lowest (others
+// repeat their sign).
+enum class Shape { kAll, kTop3, kLow3 };
+
 // Planes lie one after the other, 256 bytes each.
-template <int kResultBits>
+template <int kResultBits, Shape kShape = Shape::kAll>
 void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
   constexpr int kPlanes = kResultBits < 8 ? 1 : kResultBits / 8;
   Plane planes[kPlanes];
@@ -85,13 +89,23 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
       alignas(64) static constexpr uint16_t kOrder[32] = {0, 4, 8,  12, 16, 20, 24, 28, 1, 5, 9,  13, 17, 21, 25, 29,
                                                           2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
       const __m512i ordered = _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), codes);
+      // All planes, or those that a DOUBLE or the sign-extended integer has of so small a number.
+      const __m512i zero = _mm512_setzero_si512();
+      __m512i found[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
+      if constexpr (kShape == Shape::kAll) {
+        for (int i = 0; i < 8; ++i) found[i] = planes[i].Lookup(ordered);
+      } else if constexpr (kShape == Shape::kTop3) {
+        for (int i = 5; i < 8; ++i) found[i] = planes[i].Lookup(ordered);
+      } else {
+        for (int i = 0; i < 3; ++i) found[i] = planes[i].Lookup(ordered);
+        const __m512i sign = _mm512_movm_epi8(_mm512_movepi8_mask(found[2]));
+        for (int i = 3; i < 8; ++i) found[i] = sign;
+      }
       __m512i low[4];
       __m512i high[4];
       for (int i = 0; i < 4; ++i) {
-        const __m512i even = planes[2 * i].Lookup(ordered);
-        const __m512i odd = planes[2 * i + 1].Lookup(ordered);
-        low[i] = _mm512_unpacklo_epi8(even, odd);
-        high[i] = _mm512_unpackhi_epi8(even, odd);
+        low[i] = _mm512_unpacklo_epi8(found[2 * i], found[2 * i + 1]);
+        high[i] = _mm512_unpackhi_epi8(found[2 * i], found[2 * i + 1]);
       }
       for (int half = 0; half < 2; ++half) {
         const __m512i* w = half == 0 ? low : high;
@@ -185,7 +199,7 @@ void FromPairs(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
   }
 }
 
-KernelFn FindTableLoop(TableUnit unit, int result_bits) {
+KernelFn FindTableLoop(TableUnit unit, int result_bits, ElementType from, ElementType to) {
   switch (unit) {
     case TableUnit::kByte:
       switch (result_bits) {
@@ -194,8 +208,12 @@ KernelFn FindTableLoop(TableUnit unit, int result_bits) {
         case 8: return &FromBytes<8>;
         case 16: return &FromBytes<16>;
         case 32: return &FromBytes<32>;
-        default: return &FromBytes<64>;
+        default: break;
       }
+      // The largest of the small floats' integers is 57344; but FLOAT8E8M0 has 2^127.
+      if (to == ElementType::kDouble) return &FromBytes<64, Shape::kTop3>;
+      if (from == ElementType::kFloat8e8m0) return &FromBytes<64>;
+      return &FromBytes<64, Shape::kLow3>;
     case TableUnit::kNibble:
       switch (result_bits) {
         case 8: return &FromNibbles<8>;
@@ -296,7 +314,7 @@ TablePlan FindTableKernel(ElementType from, ElementType to) {
     plan.unit_bits = 4;
   }
   plan.result_bits = plan.unit_bits / from_bits * to_bits;
-  KernelFn run = HWY_DYNAMIC_DISPATCH(FindTableLoop)(plan.unit, plan.result_bits);
+  KernelFn run = HWY_DYNAMIC_DISPATCH(FindTableLoop)(plan.unit, plan.result_bits, from, to);
   if (run == nullptr) run = PortableTableLoop(plan.unit, plan.result_bits);
   plan.kernel = {run, 64 * 8 / from_bits};
   return plan;
