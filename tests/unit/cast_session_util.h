@@ -25,7 +25,8 @@ inline const OpRegistry& Registry() {
   return registry;
 }
 
-inline absl::StatusOr<std::unique_ptr<const Session>> Load(Model model, SessionOptions options = {}) {
+inline absl::StatusOr<std::unique_ptr<const Session>> Load(Model model,
+                                                           SessionOptions options = {}) {
   options.threads = 1;
   return Session::Create(std::move(model), Registry(), std::move(options));
 }
@@ -57,7 +58,8 @@ inline absl::StatusOr<std::vector<Value>> LoadAndRun(Model model, std::vector<Va
 // A tensor of these bit patterns; dims [count].
 inline Tensor TensorOfCodes(ElementType type, const Codes& codes) {
   Tensor tensor = Tensor::Create(type, {static_cast<int64_t>(codes.size())}).value();
-  if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
+  if (tensor.bytes() > 0)
+    std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
   for (size_t i = 0; i < codes.size(); ++i) {
     StoreCode(tensor.mutable_data(), type, static_cast<int64_t>(i), codes[i]);
   }

@@ -80,7 +80,8 @@ std::map<double, uint64_t> ValuesOf(ElementType type) {
     const bool negative = (code >> magnitude_bits & 1) != 0;
     const uint64_t magnitude = code & ((uint64_t{1} << magnitude_bits) - 1);
     const auto exponent = static_cast<int>(magnitude >> layout.mantissa_bits);
-    const auto mantissa = static_cast<double>(magnitude & ((uint64_t{1} << layout.mantissa_bits) - 1));
+    const auto mantissa =
+        static_cast<double>(magnitude & ((uint64_t{1} << layout.mantissa_bits) - 1));
     const bool top_exponent = exponent == (1 << layout.exponent_bits) - 1;
     bool finite = true;
     switch (layout.style) {
@@ -116,8 +117,8 @@ bool IsNan(uint64_t code, ElementType type) {
   const FloatLayout layout = InfoOf(type).layout;
   switch (layout.style) {
     case FloatStyle::kIeee:
-      return (code & (SignBit(type) - 1)) >
-             ((uint64_t{1} << layout.exponent_bits) - 1) << layout.mantissa_bits;
+      return (code & (SignBit(type) - 1)) > ((uint64_t{1} << layout.exponent_bits) - 1)
+                                                << layout.mantissa_bits;
     case FloatStyle::kFn: return (code & 0x7F) == 0x7F;
     case FloatStyle::kFnuz: return code == 0x80;
     case FloatStyle::kE8m0: return code == 0xFF;
@@ -127,8 +128,10 @@ bool IsNan(uint64_t code, ElementType type) {
 
 // The code of the value nearest to the text.
 uint64_t ReadFloat(const std::string& text, ElementType type) {
-  if (type == ElementType::kFloat) return std::bit_cast<uint32_t>(std::strtof(text.c_str(), nullptr));
-  if (type == ElementType::kDouble) return std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr));
+  if (type == ElementType::kFloat)
+    return std::bit_cast<uint32_t>(std::strtof(text.c_str(), nullptr));
+  if (type == ElementType::kDouble)
+    return std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr));
   const double value = std::strtod(text.c_str(), nullptr);
   if (std::isnan(value)) return NanCode(type);
   if (std::isinf(value)) {
@@ -150,14 +153,16 @@ uint64_t ReadFloat(const std::string& text, ElementType type) {
 uint64_t ReadElement(const std::string& text, ElementType type) {
   if (type == ElementType::kBool) return text == "true" ? 1 : 0;
   if (IsFloat(type)) return ReadFloat(text, type);
-  const uint64_t value = text[0] == '-' ? static_cast<uint64_t>(std::stoll(text)) : std::stoull(text);
+  const uint64_t value =
+      text[0] == '-' ? static_cast<uint64_t>(std::stoll(text)) : std::stoull(text);
   return BitsOf(type) == 64 ? value : value & ((uint64_t{1} << BitsOf(type)) - 1);
 }
 
 Tensor TensorFrom(const Text& text) {
   if (text.type == ElementType::kString) {
     std::vector<std::string> strings;
-    for (const std::string& value : text.values) strings.push_back(value.substr(1, value.size() - 2));
+    for (const std::string& value : text.values)
+      strings.push_back(value.substr(1, value.size() - 2));
     return StringTensor(text.dims, strings);
   }
   cast_test::Codes codes;
@@ -208,7 +213,8 @@ TEST_P(CastLikePagesTest, GivesThePagesResult) {
         if (constant) {
           builder.Initializer(name, Value(tensor));
         } else {
-          builder.Input(name, TensorType(tensor.type(), {tensor.dims().begin(), tensor.dims().end()}));
+          builder.Input(name,
+                        TensorType(tensor.type(), {tensor.dims().begin(), tensor.dims().end()}));
           fed.emplace_back(tensor);
         }
       };
@@ -220,7 +226,8 @@ TEST_P(CastLikePagesTest, GivesThePagesResult) {
       ASSERT_TRUE(outputs.ok()) << outputs.status();
       ExpectEqual((*outputs)[0].tensor(), expected);
       const auto session = Load(builder.Build());
-      const bool too_new = std::max(InfoOf(c.input.type).first_opset, InfoOf(c.target).first_opset) > c.opset;
+      const bool too_new =
+          std::max(InfoOf(c.input.type).first_opset, InfoOf(c.target).first_opset) > c.opset;
       EXPECT_EQ((*session)->warnings().empty(), !too_new);
       for (const std::string& warning : (*session)->warnings()) {
         EXPECT_THAT(warning, HasSubstr("a later version accepts it"));
@@ -242,14 +249,16 @@ TEST(CastLikePagesTableTest, TheTableIsWhole) {
     EXPECT_EQ(c.input.values.size(), c.expected.values.size()) << c.name;
     if (c.name.rfind("test_", 0) == 0) {
       ++pages[c.opset];
-      newer += std::max(InfoOf(c.input.type).first_opset, InfoOf(c.target).first_opset) > c.opset ? 1 : 0;
+      newer += std::max(InfoOf(c.input.type).first_opset, InfoOf(c.target).first_opset) > c.opset
+                   ? 1
+                   : 0;
     } else {
       ++own;
     }
   }
   EXPECT_EQ(pages, (std::map<int64_t, int>{{15, 132}, {21, 38}, {25, 10}}));  // 180
-  EXPECT_EQ(own, 50);    // UINT32 and UINT64 with the 12 other types, both ways, and with each other
-  EXPECT_EQ(newer, 4);   // FLOAT8E8M0 at opset 21
+  EXPECT_EQ(own, 50);   // UINT32 and UINT64 with the 12 other types, both ways, and with each other
+  EXPECT_EQ(newer, 4);  // FLOAT8E8M0 at opset 21
 }
 
 TEST(CastLikePagesTableTest, ValuesAreReadFromTheLayoutAlone) {

@@ -1,4 +1,5 @@
-// What errors say: where, what was found, what was expected; B32 (""), B38 (order of nodes), B51 (texts).
+// What errors say: where, what was found, what was expected; B32 (""), B38 (order of nodes), B51
+// (texts).
 #include <string>
 #include <vector>
 
@@ -37,9 +38,11 @@ const std::vector<Value>& OneAndAHalf() {
 // --- "" for absent inputs and outputs (B32) -----------------------------------------
 
 TEST(ErrorsTest, ARequiredInputGivenAsEmptyIsRefused) {
-  EXPECT_EQ(Message(Refused(
-                WithInput().Node("Cast", {""}, {"y"}, {IntAttr("to", 6)}, "", "c").Output("y").Build())),
-            "node #0 Cast \"c\" (ai.onnx opset 21), main graph: input 0 \"input\" is required and given as \"\"");
+  EXPECT_EQ(
+      Message(Refused(
+          WithInput().Node("Cast", {""}, {"y"}, {IntAttr("to", 6)}, "", "c").Output("y").Build())),
+      "node #0 Cast \"c\" (ai.onnx opset 21), main graph: input 0 \"input\" is required and given "
+      "as \"\"");
   EXPECT_EQ(Message(Refused(WithInput().Node("CastLike", {"", "x"}, {"y"}).Output("y").Build())),
             "node #0 CastLike (ai.onnx opset 21), main graph: "
             "input 0 \"input\" is required and given as \"\"");
@@ -51,9 +54,12 @@ TEST(ErrorsTest, ARequiredInputGivenAsEmptyIsRefused) {
 }
 
 TEST(ErrorsTest, EmptyNamesAtTheEndCountForNothing) {
-  const auto outputs = LoadAndRun(
-      WithInput().Node("Cast", {"x", "", ""}, {"y", "", ""}, {IntAttr("to", 6)}).Output("y").Build(),
-      OneAndAHalf());
+  const auto outputs =
+      LoadAndRun(WithInput()
+                     .Node("Cast", {"x", "", ""}, {"y", "", ""}, {IntAttr("to", 6)})
+                     .Output("y")
+                     .Build(),
+                 OneAndAHalf());
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(CodesOf((*outputs)[0].tensor()), Codes{1});
 }
@@ -71,13 +77,16 @@ TEST(ErrorsTest, SeveralUnwantedOutputsDoNotClash) {
 }
 
 TEST(ErrorsTest, IfWithoutConditionIsRefused) {
-  const Graph branch = GraphBuilder().Node("Cast", {"x"}, {"b"}, {IntAttr("to", 6)}).Output("b").Build();
-  EXPECT_EQ(Message(Refused(WithInput()
-                                .Node("If", {""}, {"y"},
-                                      {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)})
-                                .Output("y")
-                                .Build())),
-            "node #0 If (ai.onnx opset 21), main graph: input 0 \"cond\" is required and given as \"\"");
+  const Graph branch =
+      GraphBuilder().Node("Cast", {"x"}, {"b"}, {IntAttr("to", 6)}).Output("b").Build();
+  EXPECT_EQ(
+      Message(
+          Refused(WithInput()
+                      .Node("If", {""}, {"y"},
+                            {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)})
+                      .Output("y")
+                      .Build())),
+      "node #0 If (ai.onnx opset 21), main graph: input 0 \"cond\" is required and given as \"\"");
 }
 
 // --- Order of nodes (B38) ---------------------------------------------------------------
@@ -92,40 +101,50 @@ TEST(ErrorsTest, UnsortedNodesRunWithAWarningAndAreRefusedWhenStrict) {
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(CodesOf((*outputs)[0].tensor()), Codes{1});
   const auto session = Load(model);
-  EXPECT_THAT((*session)->warnings(), ElementsAre("main graph: nodes are not in topological order"));
+  EXPECT_THAT((*session)->warnings(),
+              ElementsAre("main graph: nodes are not in topological order"));
   EXPECT_EQ(Message(Refused(model, Strict())), "main graph: nodes are not in topological order");
 }
 
 TEST(ErrorsTest, ACycleIsShown) {
-  const std::string message = Message(Refused(WithInput()
-                                                  .Node("Cast", {"x"}, {"z"}, {IntAttr("to", 6)})
-                                                  .Node("Cast", {"b"}, {"a"}, {IntAttr("to", 6)}, "", "first")
-                                                  .Node("Cast", {"a"}, {"b"}, {IntAttr("to", 1)}, "", "second")
-                                                  .Output("b")
-                                                  .Build()));
-  EXPECT_THAT(message, AllOf(StartsWith("main graph: nodes read from each other in a cycle: "),
-                             HasSubstr("node #1 Cast \"first\""), HasSubstr("node #2 Cast \"second\"")));
-  EXPECT_THAT(Message(Refused(WithInput().Node("Cast", {"y"}, {"y"}, {IntAttr("to", 6)}).Output("y").Build())),
+  const std::string message =
+      Message(Refused(WithInput()
+                          .Node("Cast", {"x"}, {"z"}, {IntAttr("to", 6)})
+                          .Node("Cast", {"b"}, {"a"}, {IntAttr("to", 6)}, "", "first")
+                          .Node("Cast", {"a"}, {"b"}, {IntAttr("to", 1)}, "", "second")
+                          .Output("b")
+                          .Build()));
+  EXPECT_THAT(message,
+              AllOf(StartsWith("main graph: nodes read from each other in a cycle: "),
+                    HasSubstr("node #1 Cast \"first\""), HasSubstr("node #2 Cast \"second\"")));
+  EXPECT_THAT(Message(Refused(
+                  WithInput().Node("Cast", {"y"}, {"y"}, {IntAttr("to", 6)}).Output("y").Build())),
               HasSubstr("in a cycle: node #0 Cast <- node #0 Cast"));
 }
 
 TEST(ErrorsTest, ANameThatExistsNowhere) {
-  EXPECT_EQ(Message(Refused(
-                WithInput().Node("Cast", {"nowhere"}, {"y"}, {IntAttr("to", 6)}, "", "c").Output("y").Build())),
-            "main graph: node #0 Cast \"c\" reads \"nowhere\", which no input, initializer or node gives");
+  EXPECT_EQ(Message(Refused(WithInput()
+                                .Node("Cast", {"nowhere"}, {"y"}, {IntAttr("to", 6)}, "", "c")
+                                .Output("y")
+                                .Build())),
+            "main graph: node #0 Cast \"c\" reads \"nowhere\", which no input, initializer or node "
+            "gives");
   EXPECT_EQ(Message(Refused(WithInput().Output("nowhere").Build())),
             "main graph: output \"nowhere\" is given by no input, initializer or node");
 }
 
 TEST(ErrorsTest, ANameWrittenTwice) {
-  EXPECT_EQ(Message(Refused(WithInput()
-                                .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 6)}, "", "one")
-                                .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 7)})
-                                .Output("y")
-                                .Build())),
-            "main graph: value \"y\" is written twice, by node #0 Cast \"one\" and by node #1 Cast");
-  EXPECT_EQ(Message(Refused(WithInput().Node("Cast", {"x"}, {"x"}, {IntAttr("to", 6)}).Output("x").Build())),
-            "main graph: value \"x\" is written by node #0 Cast and is an input or initializer too");
+  EXPECT_EQ(
+      Message(Refused(WithInput()
+                          .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 6)}, "", "one")
+                          .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 7)})
+                          .Output("y")
+                          .Build())),
+      "main graph: value \"y\" is written twice, by node #0 Cast \"one\" and by node #1 Cast");
+  EXPECT_EQ(
+      Message(
+          Refused(WithInput().Node("Cast", {"x"}, {"x"}, {IntAttr("to", 6)}).Output("x").Build())),
+      "main graph: value \"x\" is written by node #0 Cast and is an input or initializer too");
 }
 
 TEST(ErrorsTest, TheSubgraphIsNamed) {
@@ -133,27 +152,38 @@ TEST(ErrorsTest, TheSubgraphIsNamed) {
     return WithInput()
         .Initializer("condition", Value(TensorOf<uint8_t>(E::kBool, {}, {1})))
         .Node("Identity", {"x"}, {"z"})
-        .Node("If", {"condition"}, {"y"}, {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)},
-              "", "choose")
+        .Node("If", {"condition"}, {"y"},
+              {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)}, "", "choose")
         .Output("y")
         .Build();
   };
-  EXPECT_EQ(Message(Refused(with_branch(
-                GraphBuilder().Node("Cast", {"x"}, {"b"}, {IntAttr("to", 99)}, "", "inner").Output("b").Build()))),
-            "node #0 Cast \"inner\" (ai.onnx opset 21), main graph/If \"choose\" then_branch: attribute \"to\" "
-            "is 99, expected the data type of a tensor that is not complex");
-  const std::string cycle = Message(Refused(with_branch(GraphBuilder()
-                                                            .Node("Cast", {"c"}, {"b"}, {IntAttr("to", 1)})
-                                                            .Node("Cast", {"b"}, {"c"}, {IntAttr("to", 1)})
-                                                            .Output("b")
-                                                            .Build())));
-  EXPECT_THAT(cycle, AllOf(StartsWith("main graph/If \"choose\" then_branch: "), HasSubstr("cycle")));
-  EXPECT_EQ(Message(Refused(with_branch(
-                GraphBuilder().Node("Cast", {"nowhere"}, {"b"}, {IntAttr("to", 1)}, "", "inner").Output("b").Build()))),
-            "main graph/If \"choose\" then_branch: node #0 Cast \"inner\" reads \"nowhere\", which no input, "
+  EXPECT_EQ(
+      Message(Refused(with_branch(GraphBuilder()
+                                      .Node("Cast", {"x"}, {"b"}, {IntAttr("to", 99)}, "", "inner")
+                                      .Output("b")
+                                      .Build()))),
+      "node #0 Cast \"inner\" (ai.onnx opset 21), main graph/If \"choose\" then_branch: attribute "
+      "\"to\" "
+      "is 99, expected the data type of a tensor that is not complex");
+  const std::string cycle =
+      Message(Refused(with_branch(GraphBuilder()
+                                      .Node("Cast", {"c"}, {"b"}, {IntAttr("to", 1)})
+                                      .Node("Cast", {"b"}, {"c"}, {IntAttr("to", 1)})
+                                      .Output("b")
+                                      .Build())));
+  EXPECT_THAT(cycle,
+              AllOf(StartsWith("main graph/If \"choose\" then_branch: "), HasSubstr("cycle")));
+  EXPECT_EQ(Message(Refused(
+                with_branch(GraphBuilder()
+                                .Node("Cast", {"nowhere"}, {"b"}, {IntAttr("to", 1)}, "", "inner")
+                                .Output("b")
+                                .Build()))),
+            "main graph/If \"choose\" then_branch: node #0 Cast \"inner\" reads \"nowhere\", which "
+            "no input, "
             "initializer or node gives");
   EXPECT_EQ(Message(Refused(with_branch(GraphBuilder().Output("nowhere").Build()))),
-            "main graph/If \"choose\" then_branch: output \"nowhere\" is asked for, which no input, initializer "
+            "main graph/If \"choose\" then_branch: output \"nowhere\" is asked for, which no "
+            "input, initializer "
             "or node gives");
 }
 
@@ -161,19 +191,19 @@ TEST(ErrorsTest, TheSubgraphIsNamed) {
 
 TEST(ErrorsTest, AllUnsupportedOperatorsAreListedAtOnce) {
   const Graph branch = GraphBuilder().Node("Baz", {"x"}, {"b"}).Output("b").Build();
-  const absl::Status status =
-      Refused(WithInput()
-                  .Opset("com.example", 2)
-                  .Initializer("condition", Value(TensorOf<uint8_t>(E::kBool, {}, {1})))
-                  .Node("Foo", {"x"}, {"a"}, {}, "", "my_foo")
-                  .Node("Bar", {"a"}, {"c"}, {}, "com.example")
-                  .Node("Foo", {"c"}, {"d"})
-                  .Node("If", {"condition"}, {"y"},
-                        {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)}, "", "choose")
-                  .Node("Cast", {"d"}, {"e"}, {IntAttr("to", 6)})
-                  .Output("y")
-                  .Output("e")
-                  .Build());
+  const absl::Status status = Refused(
+      WithInput()
+          .Opset("com.example", 2)
+          .Initializer("condition", Value(TensorOf<uint8_t>(E::kBool, {}, {1})))
+          .Node("Foo", {"x"}, {"a"}, {}, "", "my_foo")
+          .Node("Bar", {"a"}, {"c"}, {}, "com.example")
+          .Node("Foo", {"c"}, {"d"})
+          .Node("If", {"condition"}, {"y"},
+                {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)}, "", "choose")
+          .Node("Cast", {"d"}, {"e"}, {IntAttr("to", 6)})
+          .Output("y")
+          .Output("e")
+          .Build());
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(Message(status),
             "3 operators are not supported: "
@@ -184,26 +214,29 @@ TEST(ErrorsTest, AllUnsupportedOperatorsAreListedAtOnce) {
 
 TEST(ErrorsTest, AnOperatorOfALaterOpsetIsToldSo) {
   EXPECT_EQ(Message(Refused(WithInput(14).Node("CastLike", {"x", "x"}, {"y"}).Output("y").Build())),
-            "1 operator is not supported: CastLike (ai.onnx opset 14, not known, first in opset 15) at node #0, "
+            "1 operator is not supported: CastLike (ai.onnx opset 14, not known, first in opset "
+            "15) at node #0, "
             "main graph");
 }
 
 TEST(ErrorsTest, InAFunctionToo) {
-  const Model model = WithInput()
-                          .Opset("local", 1)
-                          .Function(FunctionBuilder("local", "Twice")
-                                        .Inputs({"a"})
-                                        .Outputs({"b"})
-                                        .Opset("", 13)
-                                        .Node("Cast", {"a"}, {"b"}, {IntAttr("to", 14)}, "", "inner")
-                                        .Build())
-                          .Node("Twice", {"x"}, {"y"}, {}, "local", "call")
-                          .Output("y")
-                          .Build();
+  const Model model =
+      WithInput()
+          .Opset("local", 1)
+          .Function(FunctionBuilder("local", "Twice")
+                        .Inputs({"a"})
+                        .Outputs({"b"})
+                        .Opset("", 13)
+                        .Node("Cast", {"a"}, {"b"}, {IntAttr("to", 14)}, "", "inner")
+                        .Build())
+          .Node("Twice", {"x"}, {"y"}, {}, "local", "call")
+          .Output("y")
+          .Build();
   // The function's own opset counts inside of it.
-  EXPECT_EQ(Message(Refused(model)),
-            "node #0 Cast \"inner\" (ai.onnx opset 13), function local.Twice: attribute \"to\" is 14 "
-            "(COMPLEX64), expected the data type of a tensor that is not complex");
+  EXPECT_EQ(
+      Message(Refused(model)),
+      "node #0 Cast \"inner\" (ai.onnx opset 13), function local.Twice: attribute \"to\" is 14 "
+      "(COMPLEX64), expected the data type of a tensor that is not complex");
 }
 
 TEST(ErrorsTest, ATypeFailureNamesWhatWasFoundAndWhatIsAccepted) {
@@ -216,10 +249,12 @@ TEST(ErrorsTest, ATypeFailureNamesWhatWasFoundAndWhatIsAccepted) {
                           .Build();
   const absl::Status status = Refused(model);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status),
-              AllOf(StartsWith("node #1 CastLike \"cl_3\" (ai.onnx opset 15), main graph: "),
-                    HasSubstr("input 0 \"input\" has type tensor(complex64), accepted by CastLike-15: "),
-                    HasSubstr("tensor(float)"), HasSubstr("tensor(bfloat16)"), HasSubstr("tensor(string)")));
+  EXPECT_THAT(
+      Message(status),
+      AllOf(StartsWith("node #1 CastLike \"cl_3\" (ai.onnx opset 15), main graph: "),
+            HasSubstr("input 0 \"input\" has type tensor(complex64), accepted by CastLike-15: "),
+            HasSubstr("tensor(float)"), HasSubstr("tensor(bfloat16)"),
+            HasSubstr("tensor(string)")));
 }
 
 TEST(ErrorsTest, ADeclaredOutputTypeMustBeTheNodes) {
@@ -231,12 +266,14 @@ TEST(ErrorsTest, ADeclaredOutputTypeMustBeTheNodes) {
 }
 
 TEST(ErrorsTest, TooManyInputs) {
-  EXPECT_EQ(Message(Refused(
-                WithInput().Node("Cast", {"x", "x"}, {"y"}, {IntAttr("to", 6)}).Output("y").Build())),
-            "node #0 Cast (ai.onnx opset 21), main graph: 2 inputs given, Cast-21 takes 1");
-  EXPECT_EQ(Message(Refused(
-                WithInput().Node("Cast", {"x"}, {"y", "z"}, {IntAttr("to", 6)}).Output("y").Build())),
-            "node #0 Cast (ai.onnx opset 21), main graph: 2 outputs given, Cast-21 has 1");
+  EXPECT_EQ(
+      Message(Refused(
+          WithInput().Node("Cast", {"x", "x"}, {"y"}, {IntAttr("to", 6)}).Output("y").Build())),
+      "node #0 Cast (ai.onnx opset 21), main graph: 2 inputs given, Cast-21 takes 1");
+  EXPECT_EQ(
+      Message(Refused(
+          WithInput().Node("Cast", {"x"}, {"y", "z"}, {IntAttr("to", 6)}).Output("y").Build())),
+      "node #0 Cast (ai.onnx opset 21), main graph: 2 outputs given, Cast-21 has 1");
 }
 
 TEST(ErrorsTest, ARunTimeFaultNamesItsNode) {
@@ -248,9 +285,10 @@ TEST(ErrorsTest, ARunTimeFaultNamesItsNode) {
                                       .Build(),
                                   {Value(StringTensor({2}, {"1", "one"}))});
   ASSERT_FALSE(outputs.ok());
-  EXPECT_EQ(Message(outputs.status()),
-            "node #1 Cast \"parse\" (ai.onnx opset 21), main graph: element 1: \"one\" is not a number "
-            "(converting to int64)");
+  EXPECT_EQ(
+      Message(outputs.status()),
+      "node #1 Cast \"parse\" (ai.onnx opset 21), main graph: element 1: \"one\" is not a number "
+      "(converting to int64)");
 }
 
 // --- What a run is given --------------------------------------------------------------------
@@ -280,7 +318,8 @@ TEST(ErrorsTest, InputsOfARunAreChecked) {
   EXPECT_EQ(message({{"x", Value(FloatTensor({1, 2}, {1, 2}))}, {"w", w}}),
             "input \"x\" is declared tensor(float)[N,3], given tensor(float)[1,2]");
   EXPECT_EQ(message({{"x", Value(FloatTensor({1, 3}, {1, 2, 3}))}, {"w", w}}),
-            "input \"w\" is declared tensor(float)[N], given tensor(float)[2]: dimension \"N\" is 1 in an "
+            "input \"w\" is declared tensor(float)[N], given tensor(float)[2]: dimension \"N\" is "
+            "1 in an "
             "earlier input");
 }
 

@@ -1,5 +1,5 @@
-// Which models, opsets, IR versions and types are taken: domains and imports (B13), `to` (B29), IR versions
-// (B30), types newer than the opset.
+// Which models, opsets, IR versions and types are taken: domains and imports (B13), `to` (B29), IR
+// versions (B30), types newer than the opset.
 #include <string>
 #include <vector>
 
@@ -43,7 +43,8 @@ ModelBuilder TrivialCast(int64_t opset, int64_t ir_version = 0) {
 }
 
 void ExpectRuns(Model model, SessionOptions options = {}) {
-  const auto outputs = LoadAndRun(std::move(model), {Value(Floats({-1.5F, 2.75F}))}, std::move(options));
+  const auto outputs =
+      LoadAndRun(std::move(model), {Value(Floats({-1.5F, 2.75F}))}, std::move(options));
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(CodesOf((*outputs)[0].tensor()), (Codes{0xFFFFFFFF, 2}));
 }
@@ -82,8 +83,7 @@ TEST(OpsetTest, BothSpellingsOfTheDefaultDomain) {
 }
 
 TEST(OpsetTest, AnImportOfAnotherDomainIsNoImportOfOurs) {
-  const absl::Status status =
-      Refused(TrivialCast(21).ClearOpsets().Opset("ai.onnx.ml", 3).Build());
+  const absl::Status status = Refused(TrivialCast(21).ClearOpsets().Opset("ai.onnx.ml", 3).Build());
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status), AllOf(HasSubstr("node #0 Cast"), HasSubstr("main graph"),
                                      HasSubstr("domain \"ai.onnx\" is not imported by the model")));
@@ -101,7 +101,8 @@ TEST(OpsetTest, AGraphThatNeedsNoOperatorNeedsNoImportOfThem) {
 }
 
 TEST(OpsetTest, OfDuplicateImportsTheHighestBinds) {
-  for (const std::vector<int64_t>& versions : {std::vector<int64_t>{12, 21}, {21, 12}, {21, 21}, {13, 21, 19}}) {
+  for (const std::vector<int64_t>& versions :
+       {std::vector<int64_t>{12, 21}, {21, 12}, {21, 21}, {13, 21, 19}}) {
     ModelBuilder builder = TrivialCast(21);
     builder.ClearOpsets();
     for (const int64_t version : versions) builder.Opset("", version);
@@ -133,8 +134,9 @@ TEST(OpsetTest, AnOpsetNewerThanKnownIsRefusedWithBothNumbers) {
                                             " of ai.onnx, the newest supported is ", newest));
   }
   for (const int64_t version : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
-    EXPECT_THAT(Message(Refused(TrivialCast(version, 8).Build())),
-                HasSubstr(absl::StrCat("opset version ", version, " of domain ai.onnx is not positive")));
+    EXPECT_THAT(
+        Message(Refused(TrivialCast(version, 8).Build())),
+        HasSubstr(absl::StrCat("opset version ", version, " of domain ai.onnx is not positive")));
   }
 }
 
@@ -168,19 +170,22 @@ TEST(OpsetTest, ANewerIrVersionIsRefusedWithBothNumbersUnlessAllowed) {
 
 TEST(OpsetTest, AMissingOrNegativeIrVersionIsRefused) {
   for (const int64_t version : {int64_t{0}, int64_t{-1}}) {
-    EXPECT_THAT(Message(Refused(TrivialCast(13).IrVersion(version).Build())),
-                HasSubstr(absl::StrCat("the model's ir_version is ", version, " or missing, expected 1 to ",
-                                       StandardSchemas().max_ir_version)));
+    EXPECT_THAT(
+        Message(Refused(TrivialCast(13).IrVersion(version).Build())),
+        HasSubstr(absl::StrCat("the model's ir_version is ", version, " or missing, expected 1 to ",
+                               StandardSchemas().max_ir_version)));
   }
 }
 
 TEST(OpsetTest, BeforeIrVersion3ThereIsNoImportAndTheOpsetIs1) {
   for (const int version : {1, 2}) {
     ExpectRuns(TrivialCast(1, version).ClearOpsets().Build());
-    EXPECT_THAT(Message(Refused(TrivialCast(1, version).Build())), HasSubstr("has no opset_import"));
+    EXPECT_THAT(Message(Refused(TrivialCast(1, version).Build())),
+                HasSubstr("has no opset_import"));
     // The number is Cast-6's way.
-    EXPECT_THAT(Message(Refused(TrivialCast(6, version).ClearOpsets().Build())),
-                AllOf(HasSubstr("opset 1"), HasSubstr("attribute \"to\" is of type INT, expected STRING")));
+    EXPECT_THAT(
+        Message(Refused(TrivialCast(6, version).ClearOpsets().Build())),
+        AllOf(HasSubstr("opset 1"), HasSubstr("attribute \"to\" is of type INT, expected STRING")));
   }
   EXPECT_THAT(Message(Refused(TrivialCast(13, 3).ClearOpsets().Build())),
               HasSubstr("a model of ir_version 3 needs an opset_import, and has none"));
@@ -222,15 +227,19 @@ TEST(OpsetTest, ToIsCheckedAtLoad) {
       {13, {FloatAttr("to", 1.0F)}, "attribute \"to\" is of type FLOAT, expected INT"},  // B28
       {13, {untyped}, "attribute \"to\" is of type UNDEFINED, expected INT"},
       {13, {IntAttr("to", 1), IntAttr("to", 6)}, "attribute \"to\" is given twice"},
-      {13, {IntAttr("to", 1), IntAttr("saturate", 1)}, "unknown attribute \"saturate\"; Cast-13 has: to"},
-      {23, {IntAttr("to", 24), StringAttr("round_mode", "up")}, "unknown attribute \"round_mode\"; Cast-23 has:"},
+      {13,
+       {IntAttr("to", 1), IntAttr("saturate", 1)},
+       "unknown attribute \"saturate\"; Cast-13 has: to"},
+      {23,
+       {IntAttr("to", 24), StringAttr("round_mode", "up")},
+       "unknown attribute \"round_mode\"; Cast-23 has:"},
   };
   for (const Row& row : rows) {
     const absl::Status status = Refused(CastWith(row.opset, row.attributes));
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row.message;
     EXPECT_THAT(Message(status), HasSubstr(row.message));
-    EXPECT_THAT(Message(status), HasSubstr(absl::StrCat("node #0 Cast \"c\" (ai.onnx opset ", row.opset,
-                                                        "), main graph: ")));
+    EXPECT_THAT(Message(status), HasSubstr(absl::StrCat("node #0 Cast \"c\" (ai.onnx opset ",
+                                                        row.opset, "), main graph: ")));
   }
 }
 
@@ -246,12 +255,42 @@ TEST(OpsetTest, ATypeOfALaterVersionRunsWithAWarningAndIsRefusedWhenStrict) {
     const char* text;  // of the warning
   };
   const Row rows[] = {
-      {13, E::kFloat, E::kFloat8e4m3fn, {0x3F800000}, {0x38}, "output 0 \"output\" has type tensor(float8e4m3fn), accepted by Cast-13: "},
-      {9, E::kFloat, E::kBfloat16, {0x3F800000}, {0x3F80}, "output 0 \"output\" has type tensor(bfloat16), accepted by Cast-9: "},
-      {9, E::kBfloat16, E::kFloat, {0x3F80}, {0x3F800000}, "input 0 \"input\" has type tensor(bfloat16), accepted by Cast-9: "},
-      {19, E::kInt8, E::kInt4, {0xFF}, {0xF}, "output 0 \"output\" has type tensor(int4), accepted by Cast-19: "},
-      {21, E::kFloat, E::kFloat8e8m0, {0x3F800000}, {0x7F}, "output 0 \"output\" has type tensor(float8e8m0), accepted by Cast-21: "},
-      {24, E::kInt2, E::kInt8, {0x3}, {0xFF}, "input 0 \"input\" has type tensor(int2), accepted by Cast-24: "},
+      {13,
+       E::kFloat,
+       E::kFloat8e4m3fn,
+       {0x3F800000},
+       {0x38},
+       "output 0 \"output\" has type tensor(float8e4m3fn), accepted by Cast-13: "},
+      {9,
+       E::kFloat,
+       E::kBfloat16,
+       {0x3F800000},
+       {0x3F80},
+       "output 0 \"output\" has type tensor(bfloat16), accepted by Cast-9: "},
+      {9,
+       E::kBfloat16,
+       E::kFloat,
+       {0x3F80},
+       {0x3F800000},
+       "input 0 \"input\" has type tensor(bfloat16), accepted by Cast-9: "},
+      {19,
+       E::kInt8,
+       E::kInt4,
+       {0xFF},
+       {0xF},
+       "output 0 \"output\" has type tensor(int4), accepted by Cast-19: "},
+      {21,
+       E::kFloat,
+       E::kFloat8e8m0,
+       {0x3F800000},
+       {0x7F},
+       "output 0 \"output\" has type tensor(float8e8m0), accepted by Cast-21: "},
+      {24,
+       E::kInt2,
+       E::kInt8,
+       {0x3},
+       {0xFF},
+       "input 0 \"input\" has type tensor(int2), accepted by Cast-24: "},
   };
   for (const Row& row : rows) {
     const Tensor x = TensorOfCodes(row.from, row.x);
@@ -259,9 +298,10 @@ TEST(OpsetTest, ATypeOfALaterVersionRunsWithAWarningAndIsRefusedWhenStrict) {
     const auto session = Load(model);
     ASSERT_TRUE(session.ok()) << session.status();
     ASSERT_EQ((*session)->warnings().size(), 1) << row.text;
-    EXPECT_THAT((*session)->warnings()[0],
-                AllOf(HasSubstr(absl::StrCat("node #0 Cast (ai.onnx opset ", row.opset, "), main graph: ")),
-                      HasSubstr(row.text), HasSubstr("a later version accepts it")));
+    EXPECT_THAT(
+        (*session)->warnings()[0],
+        AllOf(HasSubstr(absl::StrCat("node #0 Cast (ai.onnx opset ", row.opset, "), main graph: ")),
+              HasSubstr(row.text), HasSubstr("a later version accepts it")));
     const auto outputs = LoadAndRun(model, {Value(x)});
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     EXPECT_EQ(CodesOf((*outputs)[0].tensor()), row.y);
@@ -296,7 +336,8 @@ TEST(OpsetTest, StrictHoldsWhenTheTypeIsKnownOnlyAtRunTime) {
   EXPECT_EQ(CodesOf((*lenient)[0].tensor()), Codes{0x3F800000});
   const auto strict = LoadAndRun(model, {x}, Strict());
   ASSERT_FALSE(strict.ok());
-  EXPECT_THAT(Message(strict.status()), HasSubstr("input 0 \"input\" has type tensor(float8e4m3fn)"));
+  EXPECT_THAT(Message(strict.status()),
+              HasSubstr("input 0 \"input\" has type tensor(float8e4m3fn)"));
 }
 
 TEST(OpsetTest, ComplexIsNeverCast) {

@@ -1,7 +1,7 @@
 // Casts through the whole stack, model to output: cases of the public bug reports (B01, B03, ...).
 //
-// convert_bugs_test.cc has the same values at the conversion library; here they pass the loader, opset
-// resolution, constant folding, in-place writing and the kernels.
+// convert_bugs_test.cc has the same values at the conversion library; here they pass the loader,
+// opset resolution, constant folding, in-place writing and the kernels.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -94,9 +94,11 @@ TEST(SessionCastTest, EveryOpsetTakesTheGreatestVersionNotAboveIt) {
     expected = 0;
     for (const int version : cast_like) expected = version <= opset ? version : expected;
     if (expected != 0) {
-      EXPECT_EQ(BoundVersion("CastLike", opset), absl::StrCat("CastLike-", expected)) << "opset " << opset;
+      EXPECT_EQ(BoundVersion("CastLike", opset), absl::StrCat("CastLike-", expected))
+          << "opset " << opset;
     } else {
-      EXPECT_THAT(BoundVersion("CastLike", opset), HasSubstr("first in opset 15")) << "opset " << opset;
+      EXPECT_THAT(BoundVersion("CastLike", opset), HasSubstr("first in opset 15"))
+          << "opset " << opset;
     }
   }
   EXPECT_EQ(BoundVersion("Cast", 22), "Cast-21");
@@ -110,19 +112,20 @@ TEST(SessionCastTest, NarrowingThenWideningIsTwoConversions) {  // B01
             (std::vector<float>{0.0F, kInf}));
   EXPECT_EQ(ElementsOf<float>(Cast(13, Floats({0.33333334F}), {E::kBfloat16, E::kFloat})),
             std::vector<float>{0.333984375F});
-  EXPECT_EQ(ElementsOf<double>(
-                Cast(13, Numbers<double>(E::kDouble, {0.1}), {E::kFloat, E::kDouble})),
-            std::vector<double>{0.10000000149011612});
-  EXPECT_EQ(ElementsOf<int32_t>(
-                Cast(13, Numbers<int32_t>(E::kInt32, {-1}), {E::kUint8, E::kInt32})),
-            std::vector<int32_t>{255});
+  EXPECT_EQ(
+      ElementsOf<double>(Cast(13, Numbers<double>(E::kDouble, {0.1}), {E::kFloat, E::kDouble})),
+      std::vector<double>{0.10000000149011612});
+  EXPECT_EQ(
+      ElementsOf<int32_t>(Cast(13, Numbers<int32_t>(E::kInt32, {-1}), {E::kUint8, E::kInt32})),
+      std::vector<int32_t>{255});
 }
 
 TEST(SessionCastTest, FoldedOrNotTheResultIsTheSame) {  // B01
   SessionOptions options;
   options.fold_constants = false;
   const Tensor x = Floats({1e-12F, 123456.7F, 0.33333334F});
-  const auto outputs = LoadAndRun(CastModel(13, x, {E::kFloat16, E::kFloat}, {}, true), {}, options);
+  const auto outputs =
+      LoadAndRun(CastModel(13, x, {E::kFloat16, E::kFloat}, {}, true), {}, options);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(ElementsOf<float>((*outputs)[0].tensor()),
             ElementsOf<float>(Cast(13, x, {E::kFloat16, E::kFloat})));
@@ -132,22 +135,27 @@ TEST(SessionCastTest, FoldedOrNotTheResultIsTheSame) {  // B01
 
 TEST(SessionCastTest, OnlyZerosAreFalse) {  // B03
   const Tensor x = Floats({kNan, -kNan, 7.5F, -0.0F, 0.0F, 1e-45F, kInf});
-  EXPECT_EQ(ElementsOf<uint8_t>(Cast(18, x, {E::kBool})), (std::vector<uint8_t>{1, 1, 1, 0, 0, 1, 1}));
+  EXPECT_EQ(ElementsOf<uint8_t>(Cast(18, x, {E::kBool})),
+            (std::vector<uint8_t>{1, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(CodesOf(Cast(18, TensorOfCodes(E::kFloat16, {0x7E00, 0xFE00, 0x8000, 0, 1, 0x7C00}),
                          {E::kBool})),
             (Codes{1, 1, 0, 0, 1, 1}));
-  EXPECT_EQ(CodesOf(Cast(18, TensorOfCodes(E::kBfloat16, {0x7FC0, 0xFFC0, 0x8000, 0, 1}), {E::kBool})),
-            (Codes{1, 1, 0, 0, 1}));
-  EXPECT_EQ(CodesOf(Cast(18, Numbers<double>(E::kDouble, {std::nan(""), -0.0, 4.94e-324}), {E::kBool})),
-            (Codes{1, 0, 1}));
-  EXPECT_EQ(CodesOf(Cast(19, TensorOfCodes(E::kFloat8e4m3fn, {0x7F, 0xFF, 0x80, 0, 1}), {E::kBool})),
-            (Codes{1, 1, 0, 0, 1}));
+  EXPECT_EQ(
+      CodesOf(Cast(18, TensorOfCodes(E::kBfloat16, {0x7FC0, 0xFFC0, 0x8000, 0, 1}), {E::kBool})),
+      (Codes{1, 1, 0, 0, 1}));
+  EXPECT_EQ(
+      CodesOf(Cast(18, Numbers<double>(E::kDouble, {std::nan(""), -0.0, 4.94e-324}), {E::kBool})),
+      (Codes{1, 0, 1}));
+  EXPECT_EQ(
+      CodesOf(Cast(19, TensorOfCodes(E::kFloat8e4m3fn, {0x7F, 0xFF, 0x80, 0, 1}), {E::kBool})),
+      (Codes{1, 1, 0, 0, 1}));
   EXPECT_EQ(CodesOf(Cast(19, TensorOfCodes(E::kFloat8e5m2, {0x7D, 0xFC, 0x80, 0, 1}), {E::kBool})),
             (Codes{1, 1, 0, 0, 1}));
   for (const E type : {E::kFloat8e4m3fnuz, E::kFloat8e5m2fnuz}) {
     EXPECT_EQ(CodesOf(Cast(19, TensorOfCodes(type, {0x80, 0, 1}), {E::kBool})), (Codes{1, 0, 1}));
   }
-  EXPECT_EQ(CodesOf(Cast(24, TensorOfCodes(E::kFloat8e8m0, {0, 0x7F, 0xFF}), {E::kBool})), (Codes{1, 1, 1}));
+  EXPECT_EQ(CodesOf(Cast(24, TensorOfCodes(E::kFloat8e8m0, {0, 0x7F, 0xFF}), {E::kBool})),
+            (Codes{1, 1, 1}));
 }
 
 // --- B05, B06 -----------------------------------------------------------------
@@ -204,17 +212,19 @@ TEST(SessionCastTest, FourBitsWrapAndPackOddCounts) {  // B09
 
 TEST(SessionCastTest, NumbersToStrings) {  // B15
   for (const int opset : {9, 13, 21, 25}) {
-    EXPECT_EQ(StringsOf(Cast(opset, Floats({1.0F, 0.1F, 1e-7F, 1e20F, 16777216.0F, -0.0F, kNan, kInf, -kInf}),
-                             {E::kString})),
-              (std::vector<std::string>{"1", "0.1", "0.0000001", "100000002004087734272", "16777216", "-0",
-                                        "NaN", "INF", "-INF"}));
+    EXPECT_EQ(StringsOf(Cast(
+                  opset, Floats({1.0F, 0.1F, 1e-7F, 1e20F, 16777216.0F, -0.0F, kNan, kInf, -kInf}),
+                  {E::kString})),
+              (std::vector<std::string>{"1", "0.1", "0.0000001", "100000002004087734272",
+                                        "16777216", "-0", "NaN", "INF", "-INF"}));
     EXPECT_EQ(StringsOf(Cast(opset, Numbers<double>(E::kDouble, {0.1}), {E::kString})),
               std::vector<std::string>{"0.1"});
     EXPECT_EQ(StringsOf(Cast(opset, TensorOfCodes(E::kFloat16, {0x2E66}), {E::kString})),
               std::vector<std::string>{"0.1"});
     EXPECT_EQ(StringsOf(Cast(opset, TensorOfCodes(E::kBool, {1, 0}), {E::kString})),
               (std::vector<std::string>{"1", "0"}));
-    EXPECT_EQ(StringsOf(Cast(opset, Numbers<int64_t>(E::kInt64, {9007199254740993, INT64_MIN}), {E::kString})),
+    EXPECT_EQ(StringsOf(Cast(opset, Numbers<int64_t>(E::kInt64, {9007199254740993, INT64_MIN}),
+                             {E::kString})),
               (std::vector<std::string>{"9007199254740993", "-9223372036854775808"}));
     EXPECT_EQ(StringsOf(Cast(opset, Numbers<uint64_t>(E::kUint64, {UINT64_MAX}), {E::kString})),
               std::vector<std::string>{"18446744073709551615"});
@@ -229,8 +239,10 @@ TEST(SessionCastTest, StringsToNumbers) {  // B15
               (std::vector<int64_t>{9007199254740993, 2}));
     EXPECT_EQ(ElementsOf<uint64_t>(Cast(opset, Strings({"18446744073709551615"}), {E::kUint64})),
               std::vector<uint64_t>{UINT64_MAX});
-    EXPECT_EQ(CodesOf(Cast(opset, Strings({"3.14", "1e-5", "1E8", "+INF", "inf", "-Inf", " 7 "}), {E::kFloat})),
-              (Codes{0x4048F5C3, 0x3727C5AC, 0x4CBEBC20, 0x7F800000, 0x7F800000, 0xFF800000, 0x40E00000}));
+    EXPECT_EQ(CodesOf(Cast(opset, Strings({"3.14", "1e-5", "1E8", "+INF", "inf", "-Inf", " 7 "}),
+                           {E::kFloat})),
+              (Codes{0x4048F5C3, 0x3727C5AC, 0x4CBEBC20, 0x7F800000, 0x7F800000, 0xFF800000,
+                     0x40E00000}));
     const Tensor nans = Cast(opset, Strings({"NaN", "nan"}), {E::kFloat});
     EXPECT_TRUE(std::isnan(nans.span<float>()[0]) && std::isnan(nans.span<float>()[1]));
     EXPECT_EQ(Cast(opset, Strings({}), {E::kFloat}).size(), 0);
@@ -243,14 +255,15 @@ TEST(SessionCastTest, AMalformedStringIsNamedWithItsIndex) {  // B15
     for (const E to : {E::kFloat, E::kInt64, E::kBool, E::kFloat16}) {
       for (const bool constant : {false, true}) {
         const Tensor x = Strings({"1", "2", text});
-        const auto outputs = LoadAndRun(CastModel(13, x, {to}, {}, constant),
-                                        constant ? std::vector<Value>{} : std::vector<Value>{Value(x)});
+        const auto outputs =
+            LoadAndRun(CastModel(13, x, {to}, {}, constant),
+                       constant ? std::vector<Value>{} : std::vector<Value>{Value(x)});
         ASSERT_FALSE(outputs.ok()) << text;
         EXPECT_EQ(outputs.status().code(), absl::StatusCode::kInvalidArgument);
         EXPECT_THAT(std::string(outputs.status().message()),
-                    HasSubstr(absl::StrCat("node #0 Cast (ai.onnx opset 13), main graph: element 2: \"", text,
-                                           "\" is not a number (converting to ",
-                                           InfoOf(to).type_string, ")")));
+                    HasSubstr(absl::StrCat(
+                        "node #0 Cast (ai.onnx opset 13), main graph: element 2: \"", text,
+                        "\" is not a number (converting to ", InfoOf(to).type_string, ")")));
       }
     }
   }
@@ -262,22 +275,27 @@ TEST(SessionCastTest, HalfOverflowsFrom65520) {  // B19
   // saturate is for float8 alone.
   for (const std::vector<Attribute>& attributes :
        {std::vector<Attribute>{}, {IntAttr("saturate", 0)}, {IntAttr("saturate", 1)}}) {
-    EXPECT_EQ(CodesOf(Cast(19, Floats({65504, 65519, 65520, 65536, 1e10F, -65520}), {E::kFloat16}, attributes)),
+    EXPECT_EQ(CodesOf(Cast(19, Floats({65504, 65519, 65520, 65536, 1e10F, -65520}), {E::kFloat16},
+                           attributes)),
               (Codes{0x7BFF, 0x7BFF, 0x7C00, 0x7C00, 0x7C00, 0xFC00}));
-    EXPECT_EQ(CodesOf(Cast(19, Numbers<int32_t>(E::kInt32, {65519, 65520, 70000}), {E::kFloat16}, attributes)),
+    EXPECT_EQ(CodesOf(Cast(19, Numbers<int32_t>(E::kInt32, {65519, 65520, 70000}), {E::kFloat16},
+                           attributes)),
               (Codes{0x7BFF, 0x7C00, 0x7C00}));
-    EXPECT_EQ(CodesOf(Cast(19, Numbers<uint64_t>(E::kUint64, {UINT64_MAX}), {E::kFloat16}, attributes)),
-              Codes{0x7C00});
+    EXPECT_EQ(
+        CodesOf(Cast(19, Numbers<uint64_t>(E::kUint64, {UINT64_MAX}), {E::kFloat16}, attributes)),
+        Codes{0x7C00});
     EXPECT_EQ(CodesOf(Cast(19, Numbers<double>(E::kDouble, {1e39}), {E::kFloat}, attributes)),
               Codes{0x7F800000});
-    EXPECT_EQ(CodesOf(Cast(19, Numbers<int64_t>(E::kInt64, {INT64_MAX}), {E::kBfloat16}, attributes)),
-              Codes{0x5F00});
+    EXPECT_EQ(
+        CodesOf(Cast(19, Numbers<int64_t>(E::kInt64, {INT64_MAX}), {E::kBfloat16}, attributes)),
+        Codes{0x5F00});
   }
 }
 
 TEST(SessionCastTest, FloatToIntegerIsTheSameWherever) {  // B20
   const std::vector<float> values = {kNan, kInf, -kInf, 3e9F, -3e9F, -1.5F, -0.9F, 256.7F, 1e20F};
-  // Truncated (of 4 and 2 bits: rounded to even), then the low bits. 1e20F is 100000002004087734272.
+  // Truncated (of 4 and 2 bits: rounded to even), then the low bits. 1e20F is
+  // 100000002004087734272.
   const std::vector<std::pair<E, Codes>> expected = {
       {E::kInt8, {0, 0, 0, 0, 0, 0xFF, 0, 0, 0}},
       {E::kUint8, {0, 0, 0, 0, 0, 0xFF, 0, 0, 0}},
@@ -312,8 +330,9 @@ TEST(SessionCastTest, IntegersKeepTheirLowBits) {  // B21
             (std::vector<int8_t>{-56, 56, 44}));
   EXPECT_EQ(ElementsOf<uint16_t>(Cast(13, Numbers<int32_t>(E::kInt32, {-1, 65536}), {E::kUint16})),
             (std::vector<uint16_t>{65535, 0}));
-  EXPECT_EQ(ElementsOf<int32_t>(Cast(13, Numbers<int64_t>(E::kInt64, {1099511627781}), {E::kInt32})),
-            std::vector<int32_t>{5});
+  EXPECT_EQ(
+      ElementsOf<int32_t>(Cast(13, Numbers<int64_t>(E::kInt64, {1099511627781}), {E::kInt32})),
+      std::vector<int32_t>{5});
   EXPECT_EQ(ElementsOf<int64_t>(Cast(13, Numbers<uint64_t>(E::kUint64, {UINT64_MAX}), {E::kInt64})),
             std::vector<int64_t>{-1});
   EXPECT_EQ(ElementsOf<uint64_t>(Cast(13, Numbers<int8_t>(E::kInt8, {-1}), {E::kUint64})),
@@ -333,8 +352,9 @@ TEST(SessionCastTest, FloatToInt64Truncates) {  // B25
 // --- B22, B23 -----------------------------------------------------------------
 
 TEST(SessionCastTest, E8m0HonoursRoundModeAndSaturate) {  // B22
-  const Tensor x = Floats({0.124F, 1.1F, 1.125F, 1.25F, 1.5F, 5.0F, std::bit_cast<float>(0x7F400000), kInf,
-                           kNan, 0.0F, std::bit_cast<float>(0x00400000), 1e-45F});
+  const Tensor x =
+      Floats({0.124F, 1.1F, 1.125F, 1.25F, 1.5F, 5.0F, std::bit_cast<float>(0x7F400000), kInf, kNan,
+              0.0F, std::bit_cast<float>(0x00400000), 1e-45F});
   struct Row {
     const char* mode;
     int saturate;
@@ -365,19 +385,22 @@ TEST(SessionCastTest, E8m0HonoursRoundModeAndSaturate) {  // B22
       ASSERT_TRUE(outputs.ok()) << outputs.status();
       EXPECT_EQ(CodesOf((*outputs)[0].tensor()), row.codes) << row.mode << row.saturate;
     }
-    EXPECT_EQ(CodesOf(Cast(opset, x, {E::kFloat8e8m0})), rows[0].codes);  // up, saturating: the default
-    EXPECT_THAT(std::string(Refused(CastModel(opset, x, {E::kFloat8e8m0},
-                                              {StringAttr("round_mode", "sideways")}))
-                                .message()),
-                HasSubstr("attribute \"round_mode\" is \"sideways\", expected \"up\", \"down\" or \"nearest\""));
+    EXPECT_EQ(CodesOf(Cast(opset, x, {E::kFloat8e8m0})),
+              rows[0].codes);  // up, saturating: the default
+    EXPECT_THAT(
+        std::string(
+            Refused(CastModel(opset, x, {E::kFloat8e8m0}, {StringAttr("round_mode", "sideways")}))
+                .message()),
+        HasSubstr(
+            "attribute \"round_mode\" is \"sideways\", expected \"up\", \"down\" or \"nearest\""));
   }
 }
 
 TEST(SessionCastTest, Float4RoundsToEvenAndAlwaysSaturates) {  // B23
-  const Tensor x = Floats({0.25F, 0.75F, 1.25F, 1.75F, 2.5F, 3.5F, 5, 5.01F, -3.5F, 0.48F, 1.05F, 9, -8, kInf,
-                           -kInf, kNan, -0.0F, 0.01F});
-  const Codes expected = {0x0, 0x2, 0x2, 0x4, 0x4, 0x6, 0x6, 0x7, 0xE, 0x1, 0x2, 0x7, 0xF, 0x7,
-                          0xF, 0x8, 0x8, 0x0};
+  const Tensor x = Floats({0.25F, 0.75F, 1.25F, 1.75F, 2.5F, 3.5F, 5, 5.01F, -3.5F, 0.48F, 1.05F, 9,
+                           -8, kInf, -kInf, kNan, -0.0F, 0.01F});
+  const Codes expected = {0x0, 0x2, 0x2, 0x4, 0x4, 0x6, 0x6, 0x7, 0xE,
+                          0x1, 0x2, 0x7, 0xF, 0x7, 0xF, 0x8, 0x8, 0x0};
   for (const int opset : {23, 24, 25}) {
     EXPECT_EQ(CodesOf(Cast(opset, x, {E::kFloat4e2m1})), expected);
     EXPECT_EQ(CodesOf(Cast(opset, x, {E::kFloat4e2m1}, {IntAttr("saturate", 0)})), expected);
@@ -419,7 +442,8 @@ TEST(SessionCastTest, CastLikeTakesTheTypeAndNothingElse) {  // B26
           inputs.emplace_back(target);
         }
         const auto outputs = LoadAndRun(
-            builder.Node("CastLike", {"x", "like"}, {"y"}, row.attributes).Output("y").Build(), inputs);
+            builder.Node("CastLike", {"x", "like"}, {"y"}, row.attributes).Output("y").Build(),
+            inputs);
         ASSERT_TRUE(outputs.ok()) << outputs.status();
         EXPECT_EQ((*outputs)[0].tensor().type(), row.type);
         EXPECT_EQ((*outputs)[0].tensor().dims(), x.dims());
@@ -441,11 +465,12 @@ TEST(SessionCastTest, CastLikeTakesTheTypeAndNothingElse) {  // B26
 // --- B28, B29 -----------------------------------------------------------------
 
 TEST(SessionCastTest, ConstantOfMinusInfinity) {  // B28
-  const auto outputs = LoadAndRun(ModelBuilder(21)
-                                      .Node("Constant", {}, {"x"}, {FloatAttr("value_float", -kInf)})
-                                      .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 19), IntAttr("saturate", 0)})
-                                      .Output("y", E::kFloat8e5m2, {})
-                                      .Build());
+  const auto outputs =
+      LoadAndRun(ModelBuilder(21)
+                     .Node("Constant", {}, {"x"}, {FloatAttr("value_float", -kInf)})
+                     .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 19), IntAttr("saturate", 0)})
+                     .Output("y", E::kFloat8e5m2, {})
+                     .Build());
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(CodesOf((*outputs)[0].tensor()), Codes{0xFC});
   EXPECT_EQ((*outputs)[0].tensor().rank(), 0);
@@ -453,12 +478,18 @@ TEST(SessionCastTest, ConstantOfMinusInfinity) {  // B28
 
 TEST(SessionCastTest, CastOneTakesEveryNameOfItsTypes) {  // B29
   const std::vector<std::pair<E, Codes>> expected = {
-      {E::kFloat, {0xBFC00000, 0x40300000}}, {E::kDouble, {0xBFF8000000000000, 0x4006000000000000}},
-      {E::kFloat16, {0xBE00, 0x4180}},       {E::kInt8, {0xFF, 2}},
-      {E::kInt16, {0xFFFF, 2}},              {E::kInt32, {0xFFFFFFFF, 2}},
-      {E::kInt64, {0xFFFFFFFFFFFFFFFF, 2}},  {E::kUint8, {0xFF, 2}},
-      {E::kUint16, {0xFFFF, 2}},             {E::kUint32, {0xFFFFFFFF, 2}},
-      {E::kUint64, {0xFFFFFFFFFFFFFFFF, 2}}, {E::kBool, {1, 1}},
+      {E::kFloat, {0xBFC00000, 0x40300000}},
+      {E::kDouble, {0xBFF8000000000000, 0x4006000000000000}},
+      {E::kFloat16, {0xBE00, 0x4180}},
+      {E::kInt8, {0xFF, 2}},
+      {E::kInt16, {0xFFFF, 2}},
+      {E::kInt32, {0xFFFFFFFF, 2}},
+      {E::kInt64, {0xFFFFFFFFFFFFFFFF, 2}},
+      {E::kUint8, {0xFF, 2}},
+      {E::kUint16, {0xFFFF, 2}},
+      {E::kUint32, {0xFFFFFFFF, 2}},
+      {E::kUint64, {0xFFFFFFFFFFFFFFFF, 2}},
+      {E::kBool, {1, 1}},
   };
   for (const auto& [type, codes] : expected) {
     for (const int opset : {1, 5}) {
@@ -506,8 +537,9 @@ TEST(SessionCastTest, OutputsAreIndependentBuffers) {  // B34
 }
 
 TEST(SessionCastTest, AGraphWithoutNodes) {  // B34
-  const auto outputs = LoadAndRun(
-      ModelBuilder(21).Input("x", TensorType(E::kFloat)).Output("x").Build(), {Value(Floats({1, 2}))});
+  const auto outputs =
+      LoadAndRun(ModelBuilder(21).Input("x", TensorType(E::kFloat)).Output("x").Build(),
+                 {Value(Floats({1, 2}))});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(ElementsOf<float>((*outputs)[0].tensor()), (std::vector<float>{1, 2}));
 }
@@ -515,7 +547,8 @@ TEST(SessionCastTest, AGraphWithoutNodes) {  // B34
 // --- Same type, shapes, state of the floating-point unit -------------------------
 
 TEST(SessionCastTest, ACastToTheSameTypeCopiesTheBits) {
-  EXPECT_EQ(CodesOf(Cast(13, TensorOfCodes(E::kFloat, {0x7F800001, 0xFFC12345, 0x80000000}), {E::kFloat})),
+  EXPECT_EQ(CodesOf(Cast(13, TensorOfCodes(E::kFloat, {0x7F800001, 0xFFC12345, 0x80000000}),
+                         {E::kFloat})),
             (Codes{0x7F800001, 0xFFC12345, 0x80000000}));
   EXPECT_EQ(CodesOf(Cast(13, TensorOfCodes(E::kFloat16, {0x7C01, 0xFE34}), {E::kFloat16})),
             (Codes{0x7C01, 0xFE34}));
@@ -575,7 +608,8 @@ TEST(SessionCastTest, AHostsFloatingPointStateChangesNothing) {  // B03, B18
     for (int i = 0; i < 11; ++i) result.insert(result.end(), codes.begin(), codes.end());
     return result;
   };
-  const unsigned states[] = {0, _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON, _MM_ROUND_DOWN, _MM_ROUND_UP,
+  const unsigned states[] = {0, _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON, _MM_ROUND_DOWN,
+                             _MM_ROUND_UP,
                              _MM_ROUND_TOWARD_ZERO | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON};
   for (const unsigned state : states) {
     SCOPED_TRACE(state);
@@ -588,7 +622,8 @@ TEST(SessionCastTest, AHostsFloatingPointStateChangesNothing) {  // B03, B18
       }
       EXPECT_EQ(CodesOf(output), times(y)) << InfoOf(from).name << " -> " << InfoOf(to).name;
     };
-    check(E::kFloat, {0x33000000, 0x33000001, 0x34200000, 0x34200001, 0x34600000, 0x387FC000, 0x387FFFFF},
+    check(E::kFloat,
+          {0x33000000, 0x33000001, 0x34200000, 0x34200001, 0x34600000, 0x387FC000, 0x387FFFFF},
           E::kFloat16, {0x0000, 0x0001, 0x0002, 0x0003, 0x0004, 0x03FF, 0x0400});
     check(E::kFloat16, {0x0001, 0x03FF, 0x8001}, E::kFloat, {0x33800000, 0x387FC000, 0xB3800000});
     check(E::kFloat16, {0x0001, 0x03FF, 0x8001}, E::kDouble,
@@ -597,7 +632,8 @@ TEST(SessionCastTest, AHostsFloatingPointStateChangesNothing) {  // B03, B18
     check(E::kFloat, {0x00000001, 0x80000001, 0x00000000, 0x80000000}, E::kBool, {1, 1, 0, 0});
     check(E::kFloat, {0x00000001, 0x007FFFFF, 0x80400000}, E::kDouble,
           {0x36A0000000000000, 0x380FFFFFC0000000, 0xB800000000000000});
-    check(E::kDouble, {0x36A0000000000000, 0x380FFFFFC0000000, 0x3690000000000000, 0x3690000000000001},
+    check(E::kDouble,
+          {0x36A0000000000000, 0x380FFFFFC0000000, 0x3690000000000000, 0x3690000000000001},
           E::kFloat, {0x00000001, 0x007FFFFF, 0x00000000, 0x00000001});
     check(E::kFloat, {0x00400000, 0x00010000, 0x00008000, 0x00018000}, E::kBfloat16,
           {0x0040, 0x0001, 0x0000, 0x0002});
@@ -605,7 +641,8 @@ TEST(SessionCastTest, AHostsFloatingPointStateChangesNothing) {  // B03, B18
     check(E::kFloat8e8m0, {0x00, 0x01, 0x7F}, E::kFloat, {0x00400000, 0x00800000, 0x3F800000});
     check(E::kFloat, {0x00400000, 0x00500000, 0x00800000}, E::kFloat8e8m0, {0x00, 0x01, 0x01});
     check(E::kInt64, {0x1000001000000001, 0x7FFFFFFFFFFFFFFF}, E::kFloat, {0x5D800001, 0x5F000000});
-    check(E::kInt32, {0x01000001, 0x01000003, 0xFEFFFFFF}, E::kFloat, {0x4B800000, 0x4B800002, 0xCB800000});
+    check(E::kInt32, {0x01000001, 0x01000003, 0xFEFFFFFF}, E::kFloat,
+          {0x4B800000, 0x4B800002, 0xCB800000});
     check(E::kDouble, {0x0000000000000001, 0x3FF8000000000000}, E::kInt32, {0, 1});
     const Tensor text = Strings({"1e-45", "1.00000017881393432617187499", "-1e-400"});
     Tensor parsed;
