@@ -66,12 +66,11 @@ absl::StatusOr<ExternalBytes> ExternalDataContext::OpenFile(absl::string_view lo
     const std::string target = RealPath(path);
     const std::string prefix = folder == "/" ? folder : absl::StrCat(folder, "/");
     struct stat info;
-    if (folder.empty() || !absl::StartsWith(target, prefix) ||
-        stat(target.c_str(), &info) != 0 || !file->IsFile(info.st_dev, info.st_ino)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("external data location ", Quoted(location), " is a symbolic link to ",
-                       Quoted(target), ", outside of the model's folder ", Quoted(folder),
-                       "; follow_symlinks allows that"));
+    if (folder.empty() || !absl::StartsWith(target, prefix) || stat(target.c_str(), &info) != 0 ||
+        !file->IsFile(info.st_dev, info.st_ino)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "external data location ", Quoted(location), " is a symbolic link to ", Quoted(target),
+          ", outside of the model's folder ", Quoted(folder), "; follow_symlinks allows that"));
     }
   }
   return ExternalBytes{file->bytes(), file};

@@ -26,10 +26,10 @@ using ExternalDataResolver =
 
 // Where the external data of one model comes from. Each location is opened once.
 //
-// A location is a relative POSIX path that stays inside the model's folder: not absolute, no "..", no
-// backslash, no NUL. A symbolic link may lead elsewhere inside the folder; one that leaves it is refused
-// unless `follow_symlinks` says otherwise (download caches keep weights so). Hard links cannot be told
-// from files and are files. Only regular files are opened.
+// A location is a relative POSIX path that stays inside the model's folder: not absolute, no "..",
+// no backslash, no NUL. A symbolic link may lead elsewhere inside the folder; one that leaves it is
+// refused unless `follow_symlinks` says otherwise (download caches keep weights so). Hard links
+// cannot be told from files and are files. Only regular files are opened.
 class ExternalDataContext {
  public:
   // No external data: every tensor that has some is refused.

@@ -19,20 +19,16 @@ absl::Status FileError(int error, absl::string_view path, absl::string_view what
   const std::string message = absl::StrCat(path, ": ", what, ": ", std::strerror(error));
   switch (error) {
     case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
+    case ENOTDIR: return absl::NotFoundError(message);
     case EACCES:
     case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
+    case EROFS: return absl::PermissionDeniedError(message);
     case ENOSPC:
     case ENOMEM:
     case EMFILE:
     case ENFILE:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(message);
-    default:
-      return absl::InvalidArgumentError(message);
+    case EDQUOT: return absl::ResourceExhaustedError(message);
+    default: return absl::InvalidArgumentError(message);
   }
 }
 
@@ -121,8 +117,8 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   }
 
   static std::atomic<unsigned> counter{0};
-  const std::string temporary = absl::StrCat(path, ".", static_cast<int>(getpid()), ".",
-                                             counter.fetch_add(1), ".tmp");
+  const std::string temporary =
+      absl::StrCat(path, ".", static_cast<int>(getpid()), ".", counter.fetch_add(1), ".tmp");
   Descriptor fd(OpenRetrying(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666));
   if (fd.get() < 0) return FileError(errno, path, "cannot create");
   absl::Status status = WriteAll(fd.get(), path, bytes);

@@ -16,8 +16,8 @@ namespace onnx_run {
 // reads of the lost part fault, as with every mapping.
 class MappedFile {
  public:
-  // Errors: NotFound, PermissionDenied, InvalidArgument (a directory, a FIFO, a device: never opened in a
-  // way that could wait). Messages name the path.
+  // Errors: NotFound, PermissionDenied, InvalidArgument (a directory, a FIFO, a device: never
+  // opened in a way that could wait). Messages name the path.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
 
   MappedFile(const MappedFile&) = delete;
@@ -39,8 +39,8 @@ class MappedFile {
   unsigned long long inode_ = 0;
 };
 
-// Writes a new file beside `path` and renames it over `path`, so that nobody ever sees half of it. What
-// is there and is not a regular file (/dev/stdout, a pipe) is written to as it is.
+// Writes a new file beside `path` and renames it over `path`, so that nobody ever sees half of it.
+// What is there and is not a regular file (/dev/stdout, a pipe) is written to as it is.
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 
 // The folder part of a path: "a/b" of "a/b/c.onnx", "." of "c.onnx", "/" of "/c.onnx".

@@ -19,8 +19,8 @@
 namespace onnx_run {
 namespace {
 
-// A subgraph is three messages deep (node, attribute, graph). What else nests (types, tensors) gets a
-// fixed share. Protobuf's parser recurses, a few hundred bytes of stack a level.
+// A subgraph is three messages deep (node, attribute, graph). What else nests (types, tensors) gets
+// a fixed share. Protobuf's parser recurses, a few hundred bytes of stack a level.
 int RecursionLimit(int max_subgraph_depth) { return 3 * max_subgraph_depth + 64; }
 
 absl::Status Parse(absl::string_view bytes, const LoadOptions& options, onnx::ModelProto* proto) {
@@ -41,9 +41,9 @@ absl::StatusOr<Model> Read(absl::string_view bytes, const LoadOptions& options,
   if (bytes.empty()) return absl::InvalidArgumentError("is empty, expected an ONNX model");
   const int64_t limit = std::min<int64_t>(options.max_model_bytes, INT32_MAX);
   if (bytes.size() > static_cast<uint64_t>(limit)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "has ", bytes.size(), " bytes, the limit is ", limit,
-        "; larger models keep their tensors in external data"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("has ", bytes.size(), " bytes, the limit is ", limit,
+                     "; larger models keep their tensors in external data"));
   }
   google::protobuf::ArenaOptions arena_options;
   arena_options.start_block_size = std::clamp<size_t>(bytes.size(), 4096, 1 << 20);

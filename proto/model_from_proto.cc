@@ -157,8 +157,8 @@ class ModelReader {
       ASSIGN_OR_RETURN(Attribute read, ReadAttribute(&attribute));
       function->attribute_defaults.push_back(std::move(read));
     }
-    RETURN_IF_ERROR(ReadValueInfos(proto->mutable_value_info(), "value_info", false,
-                                   &function->value_infos));
+    RETURN_IF_ERROR(
+        ReadValueInfos(proto->mutable_value_info(), "value_info", false, &function->value_infos));
     return ReadNodes(proto->mutable_node(), &function->nodes);
   }
 
@@ -184,32 +184,21 @@ class ModelReader {
     if (!attribute->ref_attr_name.empty()) {
       const FieldsFound found = FindFields(*proto);
       if (found.names.empty()) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("refers to ", Quoted(attribute->ref_attr_name), " and has a value in ",
-                       JoinNames(found.names), "; expected only one of them"));
+      return absl::InvalidArgumentError(absl::StrCat("refers to ", Quoted(attribute->ref_attr_name),
+                                                     " and has a value in ", JoinNames(found.names),
+                                                     "; expected only one of them"));
     }
     RETURN_IF_ERROR(CheckFields(*proto, attribute));
     switch (attribute->kind) {
-      case Kind::kUndefined:
-        break;  // refused by CheckFields
-      case Kind::kFloat:
-        attribute->f = proto->f();
-        break;
-      case Kind::kInt:
-        attribute->i = proto->i();
-        break;
-      case Kind::kString:
-        attribute->s = std::move(*proto->mutable_s());
-        break;
+      case Kind::kUndefined: break;  // refused by CheckFields
+      case Kind::kFloat: attribute->f = proto->f(); break;
+      case Kind::kInt: attribute->i = proto->i(); break;
+      case Kind::kString: attribute->s = std::move(*proto->mutable_s()); break;
       case Kind::kFloats:
         attribute->floats.assign(proto->floats().begin(), proto->floats().end());
         break;
-      case Kind::kInts:
-        attribute->ints.assign(proto->ints().begin(), proto->ints().end());
-        break;
-      case Kind::kStrings:
-        attribute->strings = TakeStrings(proto->mutable_strings());
-        break;
+      case Kind::kInts: attribute->ints.assign(proto->ints().begin(), proto->ints().end()); break;
+      case Kind::kStrings: attribute->strings = TakeStrings(proto->mutable_strings()); break;
       case Kind::kTensor: {
         ASSIGN_OR_RETURN(Tensor tensor,
                          TensorFromProto(std::move(*proto->mutable_t()), context_->external));
@@ -233,8 +222,7 @@ class ModelReader {
           attribute->values.push_back(std::move(value));
         }
         break;
-      case Kind::kGraph:
-        return AddGraph(proto->mutable_g(), attribute);
+      case Kind::kGraph: return AddGraph(proto->mutable_g(), attribute);
       case Kind::kGraphs:
         for (onnx::GraphProto& each : *proto->mutable_graphs()) {
           RETURN_IF_ERROR(AddGraph(&each, attribute));
@@ -255,31 +243,32 @@ class ModelReader {
     return absl::OkStatus();
   }
 
-  // That the value is in the field that the type names and in no other; finds the type in IR version 1.
+  // That the value is in the field that the type names and in no other; finds the type in IR
+  // version 1.
   absl::Status CheckFields(const onnx::AttributeProto& proto, Attribute* attribute) {
     const FieldsFound found = FindFields(proto);
     if (attribute->kind == Kind::kUndefined) {
       if (context_->ir_version >= 2) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("has no known type (its value is in ", JoinNames(found.names),
-                         "); IR version 2 and later require one"));
+        return absl::InvalidArgumentError(absl::StrCat("has no known type (its value is in ",
+                                                       JoinNames(found.names),
+                                                       "); IR version 2 and later require one"));
       }
       if (found.names.size() != 1) {
-        return absl::InvalidArgumentError(absl::StrCat("has values in ", JoinNames(found.names),
-                                                       "; expected exactly one field"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("has values in ", JoinNames(found.names), "; expected exactly one field"));
       }
       attribute->kind = found.kind;
       return absl::OkStatus();
     }
     if (found.names.size() == 1 && found.kind == attribute->kind) return absl::OkStatus();
-    // Nothing set: an empty list, or a zero that a proto3 writer leaves out. A message has no such zero.
+    // Nothing set: an empty list, or a zero that a proto3 writer leaves out. A message has no such
+    // zero.
     const bool has_default = attribute->kind != Kind::kTensor && attribute->kind != Kind::kGraph &&
                              attribute->kind != Kind::kSparseTensor &&
                              attribute->kind != Kind::kTypeProto;
     if (found.names.empty() && has_default) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("has type ", AttributeKindName(attribute->kind), " and its value in ",
-                     JoinNames(found.names)));
+    return absl::InvalidArgumentError(absl::StrCat("has type ", AttributeKindName(attribute->kind),
+                                                   " and its value in ", JoinNames(found.names)));
   }
 
   // `required`: an unreadable type is an error; else the entry, a mere hint, is left out.
@@ -318,9 +307,9 @@ class ModelReader {
       if (!sparse.ok()) return At(absl::StrCat("sparse_initializer #", i), sparse.status());
       auto dense = MakeDense(*sparse, context_->dense_bytes_left);
       if (!dense.ok()) return At(Label("sparse_initializer", i, name), dense.status());
-      context_->dense_bytes_left -=
-          dense->is_string() ? dense->size() * static_cast<int64_t>(sizeof(std::string))
-                             : dense->bytes();
+      context_->dense_bytes_left -= dense->is_string()
+                                        ? dense->size() * static_cast<int64_t>(sizeof(std::string))
+                                        : dense->bytes();
       graph->initializers.push_back({std::move(name), *std::move(dense)});
     }
     return absl::OkStatus();
@@ -335,9 +324,8 @@ absl::StatusOr<ElementType> ElementFrom(int32_t number) {
   if (number == 0) return ElementType::kUndefined;
   const auto element = ElementTypeFromNumber(number);
   if (!element) {
-    return absl::InvalidArgumentError(absl::StrCat("element type is ", number,
-                                                   "; known are 1 (FLOAT) to ",
-                                                   kElementTypeCount - 1, " (INT2)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "element type is ", number, "; known are 1 (FLOAT) to ", kElementTypeCount - 1, " (INT2)"));
   }
   return *element;
 }
@@ -366,8 +354,7 @@ absl::StatusOr<Type> TensorTypeFrom(const TensorType& proto, ValueKind kind) {
 
 absl::StatusOr<Type> TypeFromProto(const onnx::TypeProto& proto) {
   switch (proto.value_case()) {
-    case onnx::TypeProto::VALUE_NOT_SET:
-      return Type();
+    case onnx::TypeProto::VALUE_NOT_SET: return Type();
     case onnx::TypeProto::kTensorType:
       return TensorTypeFrom(proto.tensor_type(), ValueKind::kTensor);
     case onnx::TypeProto::kSparseTensorType:
@@ -429,8 +416,7 @@ absl::StatusOr<Model> ModelFromProto(onnx::ModelProto&& proto, ReadContext* cont
   model.model_version = proto.model_version();
   model.doc_string = std::move(*proto.mutable_doc_string());
   for (onnx::StringStringEntryProto& entry : *proto.mutable_metadata_props()) {
-    model.metadata.emplace_back(std::move(*entry.mutable_key()),
-                                std::move(*entry.mutable_value()));
+    model.metadata.emplace_back(std::move(*entry.mutable_key()), std::move(*entry.mutable_value()));
   }
   if (proto.training_info_size() > 0) {
     Warn(context, "training_info is ignored: only the inference graph runs");
@@ -443,8 +429,9 @@ absl::StatusOr<Model> ModelFromProto(onnx::ModelProto&& proto, ReadContext* cont
     Function* function = &model.functions[static_cast<size_t>(i)];
     status = reader.ReadFunction(proto.mutable_functions(i), function);
     if (!status.ok()) {
-      return At(absl::StrCat("function ", Quoted(absl::StrCat(function->domain, ":", function->name))),
-                status);
+      return At(
+          absl::StrCat("function ", Quoted(absl::StrCat(function->domain, ":", function->name))),
+          status);
     }
   }
   return model;

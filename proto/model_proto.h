@@ -27,8 +27,9 @@ struct ReadContext {
   int64_t dense_bytes_left = int64_t{1} << 31;
 };
 
-// Names, strings and large tensors are moved out of the messages. Domain "ai.onnx" becomes "". Messages of
-// errors lead with the way to the fault: `main graph: node #7 If "i": attribute "then_branch": ...`.
+// Names, strings and large tensors are moved out of the messages. Domain "ai.onnx" becomes "".
+// Messages of errors lead with the way to the fault: `main graph: node #7 If "i": attribute
+// "then_branch": ...`.
 absl::StatusOr<Model> ModelFromProto(onnx::ModelProto&& proto, ReadContext* context);
 absl::StatusOr<Graph> GraphFromProto(onnx::GraphProto&& proto, ReadContext* context);
 absl::StatusOr<Function> FunctionFromProto(onnx::FunctionProto&& proto, ReadContext* context);

@@ -47,20 +47,11 @@ onnx::TypeProto TypeToProto(const Type& type) {
   onnx::TypeProto proto;
   const auto inner = [&] { return type.inner ? TypeToProto(*type.inner) : onnx::TypeProto(); };
   switch (type.kind) {
-    case ValueKind::kAbsent:
-      break;
-    case ValueKind::kTensor:
-      FillTensorType(type, proto.mutable_tensor_type());
-      break;
-    case ValueKind::kSparseTensor:
-      FillTensorType(type, proto.mutable_sparse_tensor_type());
-      break;
-    case ValueKind::kSequence:
-      *proto.mutable_sequence_type()->mutable_elem_type() = inner();
-      break;
-    case ValueKind::kOptional:
-      *proto.mutable_optional_type()->mutable_elem_type() = inner();
-      break;
+    case ValueKind::kAbsent: break;
+    case ValueKind::kTensor: FillTensorType(type, proto.mutable_tensor_type()); break;
+    case ValueKind::kSparseTensor: FillTensorType(type, proto.mutable_sparse_tensor_type()); break;
+    case ValueKind::kSequence: *proto.mutable_sequence_type()->mutable_elem_type() = inner(); break;
+    case ValueKind::kOptional: *proto.mutable_optional_type()->mutable_elem_type() = inner(); break;
     case ValueKind::kMap:
       proto.mutable_map_type()->set_key_type(static_cast<int32_t>(type.element));
       *proto.mutable_map_type()->mutable_value_type() = inner();
@@ -78,17 +69,10 @@ onnx::AttributeProto AttributeToProto(const Attribute& attribute) {
     return proto;
   }
   switch (attribute.kind) {
-    case AttributeKind::kUndefined:
-      break;
-    case AttributeKind::kFloat:
-      proto.set_f(attribute.f);
-      break;
-    case AttributeKind::kInt:
-      proto.set_i(attribute.i);
-      break;
-    case AttributeKind::kString:
-      proto.set_s(attribute.s);
-      break;
+    case AttributeKind::kUndefined: break;
+    case AttributeKind::kFloat: proto.set_f(attribute.f); break;
+    case AttributeKind::kInt: proto.set_i(attribute.i); break;
+    case AttributeKind::kString: proto.set_s(attribute.s); break;
     case AttributeKind::kFloats:
       for (float f : attribute.floats) proto.add_floats(f);
       break;
@@ -99,10 +83,12 @@ onnx::AttributeProto AttributeToProto(const Attribute& attribute) {
       for (const std::string& s : attribute.strings) proto.add_strings(s);
       break;
     case AttributeKind::kTensor:
-      for (const Value& value : attribute.values) *proto.mutable_t() = TensorToProto(value.tensor());
+      for (const Value& value : attribute.values)
+        *proto.mutable_t() = TensorToProto(value.tensor());
       break;
     case AttributeKind::kTensors:
-      for (const Value& value : attribute.values) *proto.add_tensors() = TensorToProto(value.tensor());
+      for (const Value& value : attribute.values)
+        *proto.add_tensors() = TensorToProto(value.tensor());
       break;
     case AttributeKind::kSparseTensor:
       for (const Value& value : attribute.values) {

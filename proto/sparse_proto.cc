@@ -27,9 +27,9 @@ class IndexReader {
     for (int64_t axis = 0; axis < rank; ++axis) {
       const int64_t index = data[i * rank + axis];
       if (index < 0 || index >= sparse_.dims[axis]) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("sparse index ", index, " of element ", i, ", axis ", axis,
-                         " is outside of the shape ", DimsToString(sparse_.dims)));
+        return absl::InvalidArgumentError(absl::StrCat("sparse index ", index, " of element ", i,
+                                                       ", axis ", axis, " is outside of the shape ",
+                                                       DimsToString(sparse_.dims)));
       }
       linear = linear * sparse_.dims[axis] + index;
     }
@@ -46,9 +46,9 @@ absl::StatusOr<SparseTensor> SparseTensorFromProto(onnx::SparseTensorProto&& pro
                                                    ExternalDataContext* external) {
   if (!proto.has_values()) return absl::InvalidArgumentError("sparse tensor has no values");
   SparseTensor sparse;
-  const std::string name =
-      proto.values().name().empty() ? "sparse tensor"
-                                    : absl::StrCat("sparse tensor ", Quoted(proto.values().name()));
+  const std::string name = proto.values().name().empty()
+                               ? "sparse tensor"
+                               : absl::StrCat("sparse tensor ", Quoted(proto.values().name()));
   auto values = TensorFromProto(std::move(*proto.mutable_values()), external);
   if (!values.ok()) return At(absl::StrCat(name, " values"), values.status());
   sparse.values = *std::move(values);
@@ -59,7 +59,8 @@ absl::StatusOr<SparseTensor> SparseTensorFromProto(onnx::SparseTensorProto&& pro
   const auto count = ElementCount(sparse.dims);
   if (!count.ok()) return error(count.status().message());
   if (sparse.values.rank() != 1) {
-    return error(absl::StrCat("values are ", TypeAndDims(sparse.values), "; expected one dimension"));
+    return error(
+        absl::StrCat("values are ", TypeAndDims(sparse.values), "; expected one dimension"));
   }
   const int64_t nnz = sparse.values.size();
   if (!proto.has_indices()) {
@@ -110,15 +111,15 @@ absl::StatusOr<Tensor> MakeDense(const SparseTensor& sparse, int64_t max_bytes) 
   const ElementType type = sparse.values.type();
   // A string costs what an empty std::string does.
   const int64_t per_string = sizeof(std::string);
-  const auto bytes = type == ElementType::kString
-                         ? (count > INT64_MAX / per_string ? std::nullopt
-                                                           : std::optional(count * per_string))
-                         : PackedBytes(type, count);
+  const auto bytes =
+      type == ElementType::kString
+          ? (count > INT64_MAX / per_string ? std::nullopt : std::optional(count * per_string))
+          : PackedBytes(type, count);
   if (!bytes || *bytes > max_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "sparse tensor of ", TypeName(type), DimsToString(sparse.dims), " takes ",
-        bytes ? absl::StrCat(*bytes) : "more than 2^63", " bytes when made dense; the limit is ",
-        max_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("sparse tensor of ", TypeName(type), DimsToString(sparse.dims), " takes ",
+                     bytes ? absl::StrCat(*bytes) : "more than 2^63",
+                     " bytes when made dense; the limit is ", max_bytes));
   }
   ASSIGN_OR_RETURN(Tensor dense, Tensor::Create(type, sparse.dims));
   if (dense.bytes() > 0) std::memset(dense.mutable_data(), 0, static_cast<size_t>(dense.bytes()));
@@ -126,8 +127,8 @@ absl::StatusOr<Tensor> MakeDense(const SparseTensor& sparse, int64_t max_bytes) 
   for (int64_t i = 0; i < sparse.values.size(); ++i) {
     ASSIGN_OR_RETURN(const int64_t index, reader.At(i));
     if (index < 0 || index >= count) {
-      return absl::InvalidArgumentError(absl::StrCat("sparse index ", index, " is outside of ",
-                                                     DimsToString(sparse.dims)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("sparse index ", index, " is outside of ", DimsToString(sparse.dims)));
     }
     if (type == ElementType::kString) {
       dense.mutable_strings()[index] = sparse.values.strings()[i];

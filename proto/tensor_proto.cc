@@ -28,20 +28,14 @@ enum class Storage { kFloat, kDouble, kInt32, kInt64, kUint64, kString };
 constexpr Storage StorageOf(ElementType type) {
   switch (type) {
     case ElementType::kFloat:
-    case ElementType::kComplex64:
-      return Storage::kFloat;
+    case ElementType::kComplex64: return Storage::kFloat;
     case ElementType::kDouble:
-    case ElementType::kComplex128:
-      return Storage::kDouble;
-    case ElementType::kInt64:
-      return Storage::kInt64;
+    case ElementType::kComplex128: return Storage::kDouble;
+    case ElementType::kInt64: return Storage::kInt64;
     case ElementType::kUint32:
-    case ElementType::kUint64:
-      return Storage::kUint64;
-    case ElementType::kString:
-      return Storage::kString;
-    default:
-      return Storage::kInt32;
+    case ElementType::kUint64: return Storage::kUint64;
+    case ElementType::kString: return Storage::kString;
+    default: return Storage::kInt32;
   }
 }
 
@@ -117,8 +111,8 @@ class Reader {
   absl::StatusOr<Tensor> Read() {
     const auto type = ElementTypeFromNumber(proto_.data_type());
     if (!type) {
-      return Error(absl::StrCat("data_type is ", proto_.data_type(),
-                                "; known are 1 (FLOAT) to ", kElementTypeCount - 1, " (INT2)"));
+      return Error(absl::StrCat("data_type is ", proto_.data_type(), "; known are 1 (FLOAT) to ",
+                                kElementTypeCount - 1, " (INT2)"));
     }
     type_ = *type;
     if (proto_.dims_size() > kMaxRank) {
@@ -144,8 +138,8 @@ class Reader {
 
  private:
   std::string Describe() const {
-    std::string text = proto_.name().empty() ? "tensor"
-                                             : absl::StrCat("tensor ", Quoted(proto_.name()));
+    std::string text =
+        proto_.name().empty() ? "tensor" : absl::StrCat("tensor ", Quoted(proto_.name()));
     if (type_ != ElementType::kUndefined) {
       absl::StrAppend(&text, " of ", EnumName(type_), DimsToString(dims_));
     }
@@ -229,8 +223,8 @@ class Reader {
   absl::Status WrongEntries(Storage storage, int64_t expected) const {
     const int entries = EntriesIn(proto_, storage);
     if (entries == 0) return Error(absl::StrCat("has no data, expected ", count_, " elements"));
-    return Error(absl::StrCat(FieldName(storage), " has ", entries, " entries, expected ",
-                              expected));
+    return Error(
+        absl::StrCat(FieldName(storage), " has ", entries, " entries, expected ", expected));
   }
 
   absl::StatusOr<Tensor> ReadTyped(Storage storage, int entries) {
@@ -243,15 +237,9 @@ class Reader {
     void* to = tensor.mutable_data();
     const auto bytes = static_cast<size_t>(packed_);
     switch (storage) {
-      case Storage::kFloat:
-        std::memcpy(to, proto_.float_data().data(), bytes);
-        return tensor;
-      case Storage::kDouble:
-        std::memcpy(to, proto_.double_data().data(), bytes);
-        return tensor;
-      case Storage::kInt64:
-        std::memcpy(to, proto_.int64_data().data(), bytes);
-        return tensor;
+      case Storage::kFloat: std::memcpy(to, proto_.float_data().data(), bytes); return tensor;
+      case Storage::kDouble: std::memcpy(to, proto_.double_data().data(), bytes); return tensor;
+      case Storage::kInt64: std::memcpy(to, proto_.int64_data().data(), bytes); return tensor;
       case Storage::kUint64:
         if (type_ == ElementType::kUint64) {
           std::memcpy(to, proto_.uint64_data().data(), bytes);
@@ -259,8 +247,7 @@ class Reader {
         }
         RETURN_IF_ERROR((Narrow<uint64_t, uint32_t>(proto_.uint64_data().data(), to)));
         return tensor;
-      default:
-        break;
+      default: break;
     }
     const int32_t* from = proto_.int32_data().data();
     if (type_ == ElementType::kInt32) {
@@ -276,14 +263,15 @@ class Reader {
     return tensor;
   }
 
-  // Keeps the low bits of each entry. An entry may be the bit pattern or, negative, the number it stands
-  // for (writers differ); one that is neither is refused, not cut.
+  // Keeps the low bits of each entry. An entry may be the bit pattern or, negative, the number it
+  // stands for (writers differ); one that is neither is refused, not cut.
   template <typename From, typename To>
   absl::Status Narrow(const From* from, void* to) const {
     const int64_t entries = packed_ / static_cast<int64_t>(sizeof(To));
     constexpr From kHighest = std::numeric_limits<To>::max();
     constexpr From kLowest = std::is_signed_v<From> ? -static_cast<From>(kHighest / 2) - 1 : 0;
-    // A signed integer has no bit patterns above its range of its own, but -1 written as 255 is common.
+    // A signed integer has no bit patterns above its range of its own, but -1 written as 255 is
+    // common.
     bool fits = true;
     auto* out = static_cast<To*>(to);
     for (int64_t i = 0; i < entries; ++i) {
@@ -291,8 +279,8 @@ class Reader {
       out[i] = static_cast<To>(from[i]);
     }
     if (fits) return absl::OkStatus();
-    const From* bad = std::find_if(
-        from, from + entries, [&](From entry) { return entry < kLowest || entry > kHighest; });
+    const From* bad = std::find_if(from, from + entries,
+                                   [&](From entry) { return entry < kLowest || entry > kHighest; });
     return Error(absl::StrCat(FieldName(StorageOf(type_)), "[", bad - from, "] is ", *bad,
                               ", which does not fit in ", 8 * sizeof(To), " bits"));
   }
@@ -339,9 +327,9 @@ class Reader {
     if (!file.ok()) return At(Describe(), file.status());
     const absl::string_view all = file->bytes;
     if (offset > all.size() || length > all.size() - offset) {
-      return absl::OutOfRangeError(absl::StrCat(
-          Describe(), ": external data in ", Quoted(*location), " has ", all.size(),
-          " bytes; needs ", length, " at offset ", offset));
+      return absl::OutOfRangeError(absl::StrCat(Describe(), ": external data in ",
+                                                Quoted(*location), " has ", all.size(),
+                                                " bytes; needs ", length, " at offset ", offset));
     }
     const absl::string_view bytes = all.substr(offset, length);
     // Kernels read elements as such, so they must be aligned for it; files need not be.

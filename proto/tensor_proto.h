@@ -7,7 +7,8 @@
 //   int64_data    INT64
 //   uint64_data   UINT32, UINT64
 //   string_data   STRING
-//   int32_data    the rest: one entry an element, those of 16 or fewer bits as bit pattern or number;
+//   int32_data    the rest: one entry an element, those of 16 or fewer bits as bit pattern or
+//   number;
 //                 4-bit types two elements an entry, 2-bit types four: one packed byte an entry
 //   external_data what raw_data would hold, in a file
 //
@@ -26,11 +27,11 @@
 
 namespace onnx_run {
 
-// Elements come packed, bools as 0 or 1, unused bits of a last byte as 0. Large raw_data is moved out of
-// an rvalue and shared; large external data is shared with the mapped file. `external` nullptr: external
-// data is refused.
-// Errors (with the tensor's name, what was found and what was expected): InvalidArgument, Unimplemented
-// (segments), OutOfRange (past the end of a file), ResourceExhausted, and those of ExternalDataContext.
+// Elements come packed, bools as 0 or 1, unused bits of a last byte as 0. Large raw_data is moved
+// out of an rvalue and shared; large external data is shared with the mapped file. `external`
+// nullptr: external data is refused. Errors (with the tensor's name, what was found and what was
+// expected): InvalidArgument, Unimplemented (segments), OutOfRange (past the end of a file),
+// ResourceExhausted, and those of ExternalDataContext.
 absl::StatusOr<Tensor> TensorFromProto(const onnx::TensorProto& proto,
                                        ExternalDataContext* external = nullptr);
 absl::StatusOr<Tensor> TensorFromProto(onnx::TensorProto&& proto,
@@ -48,7 +49,8 @@ onnx::SparseTensorProto SparseTensorToProto(const SparseTensor& sparse,
 // ascending), ResourceExhausted when it would take more than `max_bytes`.
 absl::StatusOr<Tensor> MakeDense(const SparseTensor& sparse, int64_t max_bytes);
 
-// Makes the packed elements of a fresh tensor what the rules above promise: bools 0 or 1, unused bits 0.
+// Makes the packed elements of a fresh tensor what the rules above promise: bools 0 or 1, unused
+// bits 0.
 void NormalisePacked(Tensor* tensor);
 
 }  // namespace onnx_run

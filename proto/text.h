@@ -11,8 +11,8 @@
 
 namespace onnx_run {
 
-// "name" in quotes, control characters escaped and cut when very long: names come from files that anybody
-// may have written, and messages end on terminals.
+// "name" in quotes, control characters escaped and cut when very long: names come from files that
+// anybody may have written, and messages end on terminals.
 inline std::string Quoted(absl::string_view name) {
   constexpr size_t kLongest = 200;
   if (name.size() > kLongest) {

@@ -70,22 +70,21 @@ absl::StatusOr<Value> FromSparse(onnx::SparseTensorProto* proto) {
 absl::StatusOr<ValueKind> ElementKindOf(int number, const Type& declared, bool empty,
                                         absl::string_view what) {
   if (number < 0 || number > 5 || (number == 0 && !empty)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": elem_type is ", KindName(number), "; expected 1 (TENSOR) to 5 (OPTIONAL)"));
+    return absl::InvalidArgumentError(absl::StrCat(what, ": elem_type is ", KindName(number),
+                                                   "; expected 1 (TENSOR) to 5 (OPTIONAL)"));
   }
   const ValueKind kind = kKinds[number];
   if (kind != ValueKind::kAbsent && declared.kind != ValueKind::kAbsent && kind != declared.kind) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " holds elements of kind ", KindName(number), "; declared are ",
-                     KindName(NumberOf(declared.kind))));
+    return absl::InvalidArgumentError(absl::StrCat(what, " holds elements of kind ",
+                                                   KindName(number), "; declared are ",
+                                                   KindName(NumberOf(declared.kind))));
   }
   return kind == ValueKind::kAbsent ? declared.kind : kind;
 }
 
 absl::Status WrongField(absl::string_view what, ValueKind kind) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " says that it holds ",
-                                                 KindName(NumberOf(kind)),
-                                                 " elements and holds others too"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " says that it holds ", KindName(NumberOf(kind)), " elements and holds others too"));
 }
 
 template <typename Protos, typename Function>
@@ -110,8 +109,7 @@ absl::StatusOr<Value> FromSequence(SequenceProto* proto, const Type& declared) {
   sequence.elements.reserve(static_cast<size_t>(total));
   absl::Status status;
   switch (kind) {
-    case ValueKind::kAbsent:
-      break;
+    case ValueKind::kAbsent: break;
     case ValueKind::kTensor:
       status = AddAll(proto->mutable_tensor_values(), &sequence, FromTensor);
       break;
@@ -133,8 +131,8 @@ absl::StatusOr<Value> FromSequence(SequenceProto* proto, const Type& declared) {
   }
   if (!status.ok()) return At(what, status);
   if (sequence.elements.size() != static_cast<size_t>(total)) return WrongField(what, kind);
-  sequence.element_type = ElementTypeFrom(
-      inner, sequence.elements.empty() ? nullptr : &sequence.elements.front());
+  sequence.element_type =
+      ElementTypeFrom(inner, sequence.elements.empty() ? nullptr : &sequence.elements.front());
   return Value(std::move(sequence));
 }
 
@@ -224,8 +222,8 @@ absl::Status Parse(absl::string_view bytes, absl::string_view what, Proto* proto
     return absl::InvalidArgumentError(
         absl::StrCat("is not a ", what, ": malformed or nested too deeply"));
   }
-  // The messages share field numbers, so that one reads as another with everything unknown: a TensorProto
-  // as an empty SequenceProto, say. Only TensorProto may have grown fields since.
+  // The messages share field numbers, so that one reads as another with everything unknown: a
+  // TensorProto as an empty SequenceProto, say. Only TensorProto may have grown fields since.
   if (!std::is_same_v<Proto, onnx::TensorProto> && !proto->unknown_fields().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("is not a ", what, ", which the declared type calls for: has other fields"));
@@ -277,15 +275,11 @@ MapProto ToMap(const Map& map);
 
 SequenceProto ToSequence(const std::vector<Value>& elements, const Type& element_type) {
   SequenceProto proto;
-  proto.set_elem_type(
-      NumberOf(elements.empty() ? element_type.kind : elements.front().kind()));
+  proto.set_elem_type(NumberOf(elements.empty() ? element_type.kind : elements.front().kind()));
   for (const Value& value : elements) {
     switch (value.kind()) {
-      case ValueKind::kAbsent:
-        break;
-      case ValueKind::kTensor:
-        *proto.add_tensor_values() = TensorToProto(value.tensor());
-        break;
+      case ValueKind::kAbsent: break;
+      case ValueKind::kTensor: *proto.add_tensor_values() = TensorToProto(value.tensor()); break;
       case ValueKind::kSparseTensor:
         *proto.add_sparse_tensor_values() = SparseTensorToProto(value.sparse());
         break;
@@ -293,12 +287,8 @@ SequenceProto ToSequence(const std::vector<Value>& elements, const Type& element
         *proto.add_sequence_values() =
             ToSequence(value.sequence().elements, value.sequence().element_type);
         break;
-      case ValueKind::kMap:
-        *proto.add_map_values() = ToMap(value.map());
-        break;
-      case ValueKind::kOptional:
-        *proto.add_optional_values() = ToOptional(value.optional());
-        break;
+      case ValueKind::kMap: *proto.add_map_values() = ToMap(value.map()); break;
+      case ValueKind::kOptional: *proto.add_optional_values() = ToOptional(value.optional()); break;
     }
   }
   return proto;
@@ -313,11 +303,8 @@ OptionalProto ToOptional(const Optional& optional) {
   const Value& value = *optional.element;
   proto.set_elem_type(NumberOf(value.kind()));
   switch (value.kind()) {
-    case ValueKind::kAbsent:
-      break;
-    case ValueKind::kTensor:
-      *proto.mutable_tensor_value() = TensorToProto(value.tensor());
-      break;
+    case ValueKind::kAbsent: break;
+    case ValueKind::kTensor: *proto.mutable_tensor_value() = TensorToProto(value.tensor()); break;
     case ValueKind::kSparseTensor:
       *proto.mutable_sparse_tensor_value() = SparseTensorToProto(value.sparse());
       break;
@@ -325,9 +312,7 @@ OptionalProto ToOptional(const Optional& optional) {
       *proto.mutable_sequence_value() =
           ToSequence(value.sequence().elements, value.sequence().element_type);
       break;
-    case ValueKind::kMap:
-      *proto.mutable_map_value() = ToMap(value.map());
-      break;
+    case ValueKind::kMap: *proto.mutable_map_value() = ToMap(value.map()); break;
     case ValueKind::kOptional:
       *proto.mutable_optional_value() = ToOptional(value.optional());
       break;
@@ -343,8 +328,7 @@ MapProto ToMap(const Map& map) {
   } else {
     for (int64_t i = 0; i < map.keys.size(); ++i) {
       const uint64_t code = LoadCode(map.keys.data(), map.keys.type(), i);
-      proto.add_keys(
-          static_cast<int64_t>(ConvertCode(code, map.keys.type(), ElementType::kInt64)));
+      proto.add_keys(static_cast<int64_t>(ConvertCode(code, map.keys.type(), ElementType::kInt64)));
     }
   }
   *proto.mutable_values() = ToSequence(map.values, map.value_type);
@@ -391,17 +375,14 @@ absl::StatusOr<std::string> ValueToBytes(const Value& value, absl::string_view n
     switch (value.kind()) {
       case ValueKind::kAbsent:
         return absl::InvalidArgumentError("an absent value cannot be written");
-      case ValueKind::kTensor:
-        return Serialize(TensorToProto(value.tensor()), name);
+      case ValueKind::kTensor: return Serialize(TensorToProto(value.tensor()), name);
       case ValueKind::kSparseTensor:
         return Serialize(SparseTensorToProto(value.sparse(), name), "");
       case ValueKind::kSequence:
         return Serialize(ToSequence(value.sequence().elements, value.sequence().element_type),
                          name);
-      case ValueKind::kOptional:
-        return Serialize(ToOptional(value.optional()), name);
-      case ValueKind::kMap:
-        return Serialize(ToMap(value.map()), name);
+      case ValueKind::kOptional: return Serialize(ToOptional(value.optional()), name);
+      case ValueKind::kMap: return Serialize(ToMap(value.map()), name);
     }
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("not enough memory to write the value");

@@ -15,10 +15,10 @@
 
 namespace onnx_run {
 
-// `declared`: its kind says which message to expect, nested ones too (kAbsent: a tensor). Element types
-// and shapes come from the file and may differ from the declared ones; an empty sequence or optional takes
-// them from there. `name`, when given, gets the name that the message holds.
-// Errors: those of tensor_proto.h; DataLoss, InvalidArgument when the bytes are not such a message.
+// `declared`: its kind says which message to expect, nested ones too (kAbsent: a tensor). Element
+// types and shapes come from the file and may differ from the declared ones; an empty sequence or
+// optional takes them from there. `name`, when given, gets the name that the message holds. Errors:
+// those of tensor_proto.h; DataLoss, InvalidArgument when the bytes are not such a message.
 absl::StatusOr<Value> ValueFromBytes(absl::string_view bytes, const Type& declared,
                                      std::string* name = nullptr);
 absl::StatusOr<Value> ReadValueFile(const std::string& path, const Type& declared,

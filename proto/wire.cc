@@ -34,8 +34,7 @@ Message FieldOf(Message message, uint64_t number) {
     case Message::kAttribute:
       if (number == 6 || number == 11) return Message::kGraph;
       break;
-    case Message::kOther:
-      break;
+    case Message::kOther: break;
   }
   return Message::kOther;
 }
@@ -68,35 +67,29 @@ class Walker {
         case 0:
           if (absl::Status status = Varint(frame.end, &length); !status.ok()) return status;
           continue;
-        case 1:
-          length = 8;
-          break;
+        case 1: length = 8; break;
         case 2:
           if (absl::Status status = Varint(frame.end, &length); !status.ok()) return status;
           break;
-        case 5:
-          length = 4;
-          break;
-        default:
-          return Malformed(start, absl::StrCat("wire type ", tag & 7));
+        case 5: length = 4; break;
+        default: return Malformed(start, absl::StrCat("wire type ", tag & 7));
       }
       if (length > frame.end - at_) {
         if (frame.end == bytes_.size()) {
-          return absl::DataLossError(absl::StrCat(
-              "ends too early: field ", number, " at byte ", start, " announces ", length,
-              " bytes, ", frame.end - at_, " are left"));
+          return absl::DataLossError(absl::StrCat("ends too early: field ", number, " at byte ",
+                                                  start, " announces ", length, " bytes, ",
+                                                  frame.end - at_, " are left"));
         }
         return Malformed(start, absl::StrCat("field ", number, ", longer than what it is in,"));
       }
-      const Message inner =
-          (tag & 7) == 2 ? FieldOf(frame.message, number) : Message::kOther;
+      const Message inner = (tag & 7) == 2 ? FieldOf(frame.message, number) : Message::kOther;
       if (inner == Message::kOther) {
         at_ += static_cast<size_t>(length);
         continue;
       }
       if (inner == Message::kGraph && graphs++ > max_subgraph_depth) {
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "subgraphs are nested deeper than the limit of ", max_subgraph_depth));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("subgraphs are nested deeper than the limit of ", max_subgraph_depth));
       }
       stack.push_back({at_ + static_cast<size_t>(length), inner});
     }

@@ -8,8 +8,8 @@
 namespace onnx_run {
 
 // Walks the bytes as a ModelProto, without recursion and without allocating for what they claim.
-// DataLoss: they end too early. InvalidArgument: they are not protobuf. ResourceExhausted: subgraphs are
-// nested deeper than `max_subgraph_depth`. OK: nothing found.
+// DataLoss: they end too early. InvalidArgument: they are not protobuf. ResourceExhausted:
+// subgraphs are nested deeper than `max_subgraph_depth`. OK: nothing found.
 absl::Status ExplainModelBytes(absl::string_view bytes, int max_subgraph_depth);
 
 // The same for the top level of any message.

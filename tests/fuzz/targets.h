@@ -1,6 +1,7 @@
-// What the fuzz targets do with their input. Each has a *_fuzz.cc beside this file, which is a program of
-// clang's libFuzzer (`./dev fuzz`); tests/unit/fuzz_replay_test.cc runs them all over the seeds with any
-// compiler. A target aborts when a promise is broken; the sanitizers find the rest.
+// What the fuzz targets do with their input. Each has a *_fuzz.cc beside this file, which is a
+// program of clang's libFuzzer (`./dev fuzz`); tests/unit/fuzz_replay_test.cc runs them all over
+// the seeds with any compiler. A target aborts when a promise is broken; the sanitizers find the
+// rest.
 #ifndef ONNX_RUN_TESTS_FUZZ_TARGETS_H_
 #define ONNX_RUN_TESTS_FUZZ_TARGETS_H_
 
@@ -84,7 +85,8 @@ inline void FuzzTensor(absl::string_view bytes) {
   Check(TensorFromProto(one).ok(), "a tensor that was read can be read again");
 }
 
-// Text as a number of each type: what is accepted has a text of its own that reads as the same number.
+// Text as a number of each type: what is accepted has a text of its own that reads as the same
+// number.
 inline void FuzzText(absl::string_view bytes) {
   const std::vector<std::string> text = {std::string(bytes)};
   for (int number = 1; number < kElementTypeCount; ++number) {
@@ -112,7 +114,8 @@ inline void FuzzText(absl::string_view bytes) {
 // Bytes as .npy (the first byte is the wanted element type) and as .npz.
 inline void FuzzNpy(absl::string_view bytes) {
   if (bytes.empty()) return;
-  const auto wanted = static_cast<ElementType>(static_cast<unsigned char>(bytes[0]) % kElementTypeCount);
+  const auto wanted =
+      static_cast<ElementType>(static_cast<unsigned char>(bytes[0]) % kElementTypeCount);
   bytes.remove_prefix(1);
   if (bytes.substr(0, 2) == "PK") {
     const auto arrays = tools::ParseNpz(bytes);

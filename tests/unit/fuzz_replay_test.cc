@@ -1,5 +1,5 @@
-// The fuzz targets over their seeds and over a few thousand changed copies of them, the same ones on every
-// run: a small part of what `./dev fuzz` does, with any compiler.
+// The fuzz targets over their seeds and over a few thousand changed copies of them, the same ones
+// on every run: a small part of what `./dev fuzz` does, with any compiler.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -42,12 +42,8 @@ std::string Changed(std::string bytes, Random* random) {
       case 1:
         if (at < bytes.size()) bytes[at] = static_cast<char>(kInteresting[random->Below(8)]);
         break;
-      case 2:
-        bytes.insert(at, 1 + random->Below(3), static_cast<char>(random->Next()));
-        break;
-      case 3:
-        bytes.erase(at, 1 + random->Below(8));
-        break;
+      case 2: bytes.insert(at, 1 + random->Below(3), static_cast<char>(random->Next())); break;
+      case 3: bytes.erase(at, 1 + random->Below(8)); break;
       default:
         // A piece of it once more, elsewhere.
         const std::string piece = bytes.substr(at, random->Below(40));
@@ -61,7 +57,8 @@ void Replay(const std::string& name, void (*target)(absl::string_view)) {
   const std::filesystem::path folder =
       std::filesystem::path(ONNX_RUN_SOURCE_DIR) / "tests" / "fuzz" / "seeds" / name;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   ASSERT_FALSE(files.empty()) << folder;
   target("");
@@ -86,7 +83,8 @@ TEST(FuzzReplayTest, Npy) { Replay("npy_fuzz", fuzz::FuzzNpy); }
 // The seeds are meant to be mostly right: as garbage they would lead nowhere.
 TEST(FuzzReplayTest, ModelSeedsLoad) {
   const std::string folder = std::string(ONNX_RUN_SOURCE_DIR) + "/tests/fuzz/seeds/model_fuzz/";
-  for (const char* name : {"cast", "cast_1", "if", "function", "initializers", "constants", "types"}) {
+  for (const char* name :
+       {"cast", "cast_1", "if", "function", "initializers", "constants", "types"}) {
     const auto model = LoadModelFromBytes(ReadAll(folder + name));
     EXPECT_TRUE(model.ok()) << name << " " << model.status();
   }

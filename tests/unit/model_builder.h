@@ -39,8 +39,8 @@ Attribute GraphAttr(std::string name, Graph value);
 Attribute RefAttr(std::string name, std::string ref, AttributeKind kind);
 
 // --- Tensors and types -------------------------------------------------------
-// `T` is the type of the elements in memory (ONNX types of 16 bits or fewer: their bit patterns; of 4 or
-// 2 bits: packed bytes). Aborts when the count does not agree with dims: a fault of the test.
+// `T` is the type of the elements in memory (ONNX types of 16 bits or fewer: their bit patterns; of
+// 4 or 2 bits: packed bytes). Aborts when the count does not agree with dims: a fault of the test.
 template <typename T>
 Tensor TensorOf(ElementType type, std::vector<int64_t> dims, std::initializer_list<T> elements) {
   return Tensor::Of<T>(type, dims, absl::Span<const T>(elements.begin(), elements.size())).value();
@@ -51,10 +51,10 @@ Tensor StringTensor(std::vector<int64_t> dims, std::vector<std::string> elements
 
 // A dimension of a declared shape: a number, a name, or unknown.
 struct Dim : DeclaredDim {
-  Dim(int64_t number) { value = number; }                    // NOLINT: meant to convert
-  Dim(int number) { value = number; }                        // NOLINT
-  Dim(const char* name) { param = name; }                    // NOLINT
-  Dim(std::nullopt_t) {}                                     // NOLINT
+  Dim(int64_t number) { value = number; }  // NOLINT: meant to convert
+  Dim(int number) { value = number; }      // NOLINT
+  Dim(const char* name) { param = name; }  // NOLINT
+  Dim(std::nullopt_t) {}                   // NOLINT
 };
 Type TensorType(ElementType element);  // of unknown rank
 Type TensorType(ElementType element, const std::vector<Dim>& shape);
@@ -89,9 +89,9 @@ class GraphBuilderBase {
     graph_.nodes.push_back(std::move(node));
     return self();
   }
-  Self& Node(std::string op_type, std::vector<std::string> inputs,
-             std::vector<std::string> outputs, std::vector<Attribute> attributes = {},
-             std::string domain = "", std::string name = "") {
+  Self& Node(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
+             std::vector<Attribute> attributes = {}, std::string domain = "",
+             std::string name = "") {
     onnx_run::Node node;
     node.name = std::move(name);
     node.domain = std::move(domain);
@@ -124,8 +124,8 @@ class FunctionBuilder {
   FunctionBuilder(std::string domain, std::string name);
   FunctionBuilder& Inputs(std::vector<std::string> names);
   FunctionBuilder& Outputs(std::vector<std::string> names);
-  FunctionBuilder& Attributes(std::vector<std::string> names);     // without a default
-  FunctionBuilder& Default(Attribute attribute);                    // with one
+  FunctionBuilder& Attributes(std::vector<std::string> names);  // without a default
+  FunctionBuilder& Default(Attribute attribute);                // with one
   FunctionBuilder& Opset(std::string domain, int64_t version);
   FunctionBuilder& Overload(std::string overload);
   FunctionBuilder& Node(std::string op_type, std::vector<std::string> inputs,

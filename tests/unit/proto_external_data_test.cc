@@ -191,7 +191,8 @@ TEST_F(ExternalDataTest, Contradictions) {
 
 TEST_F(ExternalDataTest, PackedTypes) {
   folder_.Write("model/int4", std::string("\x21\xF3", 2));
-  const auto tensor = Read(External(ElementType::kInt4, {3}, {{"location", "int4"}, {"length", "2"}}));
+  const auto tensor =
+      Read(External(ElementType::kInt4, {3}, {{"location", "int4"}, {"length", "2"}}));
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_EQ(BytesOf(*tensor), "\x21\x03");
   ExpectRefused(External(ElementType::kInt4, {5}, {{"location", "int4"}}), {"needs 3"});
@@ -203,10 +204,10 @@ TEST_F(ExternalDataTest, SharedRangesInAnyOrderAndAlignment) {
   folder_.Write("model/big", bytes);
   ExternalDataContext context(folder_.File("model"));
   for (int64_t offset : {50001, 8, 4096, 50001, 3, 0, 36001}) {
-    const auto tensor = TensorFromProto(
-        External(ElementType::kDouble, {8000}, {{"location", "big"},
-                                                    {"offset", absl::StrCat(offset)}}),
-        &context);
+    const auto tensor =
+        TensorFromProto(External(ElementType::kDouble, {8000},
+                                 {{"location", "big"}, {"offset", absl::StrCat(offset)}}),
+                        &context);
     if (offset > 36000) {
       EXPECT_FALSE(tensor.ok());
       continue;
@@ -222,7 +223,8 @@ TEST_F(ExternalDataTest, TensorsOutliveTheFileAndContext) {
   absl::StatusOr<Tensor> tensor;
   {
     ExternalDataContext context(folder_.File("model"));
-    tensor = TensorFromProto(External(ElementType::kUint8, {100000}, {{"location", "big"}}), &context);
+    tensor =
+        TensorFromProto(External(ElementType::kUint8, {100000}, {{"location", "big"}}), &context);
   }
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   ASSERT_EQ(unlink(folder_.File("model/big").c_str()), 0);
@@ -237,8 +239,7 @@ TEST_F(ExternalDataTest, OffsetsBeyondFourGigabytes) {
   const bool written = pwrite(fd, "tail", 4, offset) == 4;
   close(fd);
   if (!written) return;  // a file system without sparse files, or full
-  const auto tensor =
-      Read(Bytes4({{"location", "sparse"}, {"offset", absl::StrCat(offset)}}));
+  const auto tensor = Read(Bytes4({{"location", "sparse"}, {"offset", absl::StrCat(offset)}}));
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_EQ(BytesOf(*tensor), "tail");
   ExpectRefused(Bytes4({{"location", "sparse"}, {"offset", absl::StrCat(offset + 1)}}),
@@ -297,9 +298,10 @@ TEST_F(ExternalDataTest, Resolver) {
   EXPECT_EQ(tensor.data(), data->data() + 50000);
   EXPECT_EQ(calls, 1);
 
-  const auto beyond = LoadModelFromBytes(
-      ModelWith(External(ElementType::kUint8, {50001}, {{"location", "../any:name"}, {"offset", "50000"}})),
-      options);
+  const auto beyond =
+      LoadModelFromBytes(ModelWith(External(ElementType::kUint8, {50001},
+                                            {{"location", "../any:name"}, {"offset", "50000"}})),
+                         options);
   EXPECT_EQ(beyond.status().code(), absl::StatusCode::kOutOfRange);
   const auto missing = LoadModelFromBytes(ModelWith(Bytes4({{"location", "w.bin"}})), options);
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);

@@ -44,8 +44,10 @@ Model Everything() {
   Attribute types;
   types.name = "types";
   types.kind = AttributeKind::kTypeProtos;
-  types.types = {TensorType(ElementType::kInt2), Type::OfOptional(Type::OfSequence(TensorType(ElementType::kFloat, {1, "N", std::nullopt}))),
-                 Type::OfMap(ElementType::kString, TensorType(ElementType::kFloat))};
+  types.types = {
+      TensorType(ElementType::kInt2),
+      Type::OfOptional(Type::OfSequence(TensorType(ElementType::kFloat, {1, "N", std::nullopt}))),
+      Type::OfMap(ElementType::kString, TensorType(ElementType::kFloat))};
   Type sparse_type = TensorType(ElementType::kFloat, {2, 3});
   sparse_type.kind = ValueKind::kSparseTensor;
   types.types.push_back(sparse_type);
@@ -57,10 +59,25 @@ Model Everything() {
       .Input("untyped", Type())
       .Initializer("w", FloatTensor({2}, {1, 2}))
       .ValueInfo("y", TensorType(ElementType::kBool, {}))
-      .Node("Cast", {"x", "", "z"}, {"", "y", ""}, {IntAttr("to", 9), FloatAttr("f", -0.0f), StringAttr("s", std::string("a\0b", 3))}, "", "named")
-      .Node("Many", {}, {}, {IntsAttr("is", {1, -1}), FloatsAttr("fs", {1.5f}), StringsAttr("ss", {"a", ""}), TensorAttr("t", Int64Tensor({1}, {7})), SparseTensorAttr("sp", sparse), TypeAttr("tp", TensorType(ElementType::kFloat)), GraphAttr("g", branch), IntsAttr("none", {}), graphs, tensors, types}, "custom")
+      .Node("Cast", {"x", "", "z"}, {"", "y", ""},
+            {IntAttr("to", 9), FloatAttr("f", -0.0f), StringAttr("s", std::string("a\0b", 3))}, "",
+            "named")
+      .Node("Many", {}, {},
+            {IntsAttr("is", {1, -1}), FloatsAttr("fs", {1.5f}), StringsAttr("ss", {"a", ""}),
+             TensorAttr("t", Int64Tensor({1}, {7})), SparseTensorAttr("sp", sparse),
+             TypeAttr("tp", TensorType(ElementType::kFloat)), GraphAttr("g", branch),
+             IntsAttr("none", {}), graphs, tensors, types},
+            "custom")
       .Output("y", ElementType::kBool, {"N", 4})
-      .Function(FunctionBuilder("custom", "F").Overload("v2").Inputs({"a", "b"}).Outputs({"c"}).Attributes({"dtype"}).Default(IntAttr("saturate", 1)).Opset("", 13).Node("Cast", {"a"}, {"c"}, {RefAttr("to", "dtype", AttributeKind::kInt)}).Build())
+      .Function(FunctionBuilder("custom", "F")
+                    .Overload("v2")
+                    .Inputs({"a", "b"})
+                    .Outputs({"c"})
+                    .Attributes({"dtype"})
+                    .Default(IntAttr("saturate", 1))
+                    .Opset("", 13)
+                    .Node("Cast", {"a"}, {"c"}, {RefAttr("to", "dtype", AttributeKind::kInt)})
+                    .Build())
       .Build();
 }
 
@@ -123,7 +140,8 @@ TEST(ModelProtoTest, RoundTrip) {
   EXPECT_EQ(many.attributes[7].kind, AttributeKind::kInts);
   EXPECT_EQ(many.attributes[8].graphs.size(), 2u);
   EXPECT_EQ(many.attributes[9].values[1].tensor().strings()[0], "s");
-  EXPECT_EQ(TypeToString(many.attributes[10].types[1], true), "optional(seq(tensor(float)[1,N,?]))");
+  EXPECT_EQ(TypeToString(many.attributes[10].types[1], true),
+            "optional(seq(tensor(float)[1,N,?]))");
   const Function& function = model->functions[0];
   EXPECT_EQ(function.overload, "v2");
   EXPECT_EQ(function.nodes[0].attributes[0].ref_attr_name, "dtype");
@@ -132,8 +150,10 @@ TEST(ModelProtoTest, RoundTrip) {
 
 TEST(ModelProtoTest, BytesMayBeFreedAfterTheCall) {
   std::string weights(100000, 'w');
-  auto bytes = std::make_unique<std::string>(*ModelToBytes(
-      ModelBuilder(21).Initializer("w", *Tensor::Of<char>(ElementType::kUint8, {100000}, weights)).Build()));
+  auto bytes = std::make_unique<std::string>(
+      *ModelToBytes(ModelBuilder(21)
+                        .Initializer("w", *Tensor::Of<char>(ElementType::kUint8, {100000}, weights))
+                        .Build()));
   const auto model = LoadModelFromBytes(*bytes);
   ASSERT_TRUE(model.ok()) << model.status();
   std::fill(bytes->begin(), bytes->end(), 'x');
@@ -193,15 +213,19 @@ TEST(ModelProtoTest, AttributeWithoutType) {
   const auto fill = [](onnx::AttributeProto* attribute) { attribute->set_i(1); };
   const auto refused = LoadAttribute(fill);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(MessageOf(refused), AllOf(HasSubstr("main graph: node #0 Cast \"c\": attribute \"to\""),
-                                        HasSubstr("no known type"), HasSubstr("in i")));
+  EXPECT_THAT(MessageOf(refused),
+              AllOf(HasSubstr("main graph: node #0 Cast \"c\": attribute \"to\""),
+                    HasSubstr("no known type"), HasSubstr("in i")));
   const auto inferred = LoadAttribute(fill, 1);
   ASSERT_TRUE(inferred.ok()) << inferred.status();
   EXPECT_EQ(inferred->graph.nodes[0].attributes[0].kind, AttributeKind::kInt);
-  EXPECT_FALSE(LoadAttribute([](onnx::AttributeProto* attribute) {
-                 attribute->set_i(1);
-                 attribute->set_f(1);
-               }, 1).ok());
+  EXPECT_FALSE(LoadAttribute(
+                   [](onnx::AttributeProto* attribute) {
+                     attribute->set_i(1);
+                     attribute->set_f(1);
+                   },
+                   1)
+                   .ok());
   EXPECT_FALSE(LoadAttribute([](onnx::AttributeProto*) {}, 1).ok());
   EXPECT_FALSE(LoadAttribute([](onnx::AttributeProto*) {}).ok());
 }
@@ -218,7 +242,8 @@ TEST(ModelProtoTest, AttributeValueInTheWrongField) {
     attribute->set_type(onnx::AttributeProto::INT);
     attribute->set_f(1);
   });
-  EXPECT_THAT(MessageOf(wrong), AllOf(HasSubstr("\"to\""), HasSubstr("type INT"), HasSubstr("in f")));
+  EXPECT_THAT(MessageOf(wrong),
+              AllOf(HasSubstr("\"to\""), HasSubstr("type INT"), HasSubstr("in f")));
   const auto both = LoadAttribute([](onnx::AttributeProto* attribute) {
     attribute->set_type(onnx::AttributeProto::INT);
     attribute->set_i(1);
@@ -345,9 +370,10 @@ TEST(LoadTest, EveryBitFlipped) {
 
 TEST(LoadTest, LengthsThatLie) {
   // Field 7 (graph) and field 2 (producer_name) of 2 GiB and more.
-  for (const std::string& bytes : {std::string("\x3A\xFF\xFF\xFF\xFF\x07"), std::string("\x12\xFF\xFF\xFF\xFF\x07"),
-                                  std::string("\x3A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
-                                  std::string("\x3A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")}) {
+  for (const std::string& bytes :
+       {std::string("\x3A\xFF\xFF\xFF\xFF\x07"), std::string("\x12\xFF\xFF\xFF\xFF\x07"),
+        std::string("\x3A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
+        std::string("\x3A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")}) {
     EXPECT_FALSE(LoadModelFromBytes(bytes).ok());
   }
   // Groups, which ONNX has none of, nested without end; and one that ends what it did not begin.

@@ -34,7 +34,7 @@ TensorProto Proto(ElementType type, const std::vector<int64_t>& dims) {
 void ExpectRefused(const TensorProto& proto, const std::vector<std::string>& parts,
                    absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
   const auto tensor = TensorFromProto(proto);
-  ASSERT_FALSE(tensor.ok()) ;
+  ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.status().code(), code) << tensor.status();
   EXPECT_THAT(std::string(tensor.status().message()), HasSubstr("\"w\""));
   for (const std::string& part : parts) {
@@ -47,7 +47,8 @@ std::vector<uint64_t> Codes(ElementType type, int count) {
   const int bits = BitsOf(type);
   std::vector<uint64_t> codes;
   for (int i = 0; i < count; ++i) {
-    uint64_t code = (0x9E3779B97F4A7C15u * static_cast<uint64_t>(i + 1)) >> (bits < 64 ? 64 - bits : 0);
+    uint64_t code =
+        (0x9E3779B97F4A7C15u * static_cast<uint64_t>(i + 1)) >> (bits < 64 ? 64 - bits : 0);
     if (type == ElementType::kBool) code = static_cast<uint64_t>(i) & 1;
     codes.push_back(code);
   }
@@ -63,13 +64,14 @@ std::string Pack(ElementType type, const std::vector<uint64_t>& codes) {
     packed.assign((codes.size() + per_byte - 1) / per_byte, '\0');
     for (size_t i = 0; i < codes.size(); ++i) {
       const unsigned shift = static_cast<unsigned>(i % per_byte) * static_cast<unsigned>(bits);
-      packed[i / per_byte] = static_cast<char>(static_cast<unsigned char>(packed[i / per_byte]) |
-                                               codes[i] << shift);
+      packed[i / per_byte] =
+          static_cast<char>(static_cast<unsigned char>(packed[i / per_byte]) | codes[i] << shift);
     }
     return packed;
   }
   for (uint64_t code : codes) {
-    for (int shift = 0; shift < bits; shift += 8) packed.push_back(static_cast<char>(code >> shift));
+    for (int shift = 0; shift < bits; shift += 8)
+      packed.push_back(static_cast<char>(code >> shift));
   }
   return packed;
 }
@@ -100,8 +102,7 @@ void AddTyped(ElementType type, const std::vector<uint64_t>& codes, TensorProto*
     case ElementType::kUint64:
       for (uint64_t code : codes) proto->add_uint64_data(code);
       return;
-    default:
-      break;
+    default: break;
   }
   if (IsSubByte(type)) {
     for (char byte : packed) proto->add_int32_data(static_cast<unsigned char>(byte));
@@ -156,7 +157,7 @@ TEST_P(EveryType, RawAndTypedDataAgree) {
 
 TEST_P(EveryType, LargeRawDataIsMovedNotCopied) {
   if (BitsOf(type()) == 0) return;  // strings have no raw_data
-  const int64_t count = 100003;  // odd: the last byte of a packed type is in part unused
+  const int64_t count = 100003;     // odd: the last byte of a packed type is in part unused
   const auto bytes = static_cast<size_t>(*PackedBytes(type(), count));
   for (char fill : {'\0', '\1', '\xFF'}) {
     TensorProto proto = Proto(type(), {count});
@@ -230,7 +231,8 @@ TEST_P(EveryType, RefusesTooFewAndTooManyEntries) {
     std::vector<uint64_t> codes(static_cast<size_t>(entries), 1);
     if (IsSubByte(type())) codes.resize(codes.size() * static_cast<size_t>(8 / BitsOf(type())), 1);
     AddTyped(type(), codes, &proto);
-    ExpectRefused(proto, {entries == 0 ? "no data" : absl::StrCat(entries, " entries, expected 3")});
+    ExpectRefused(proto,
+                  {entries == 0 ? "no data" : absl::StrCat(entries, " entries, expected 3")});
   }
 }
 
@@ -300,7 +302,8 @@ TEST(TensorProtoTest, Complex) {
 
 TEST(TensorProtoTest, Strings) {
   TensorProto proto = Proto(ElementType::kString, {2, 2});
-  const std::vector<std::string> texts = {"", std::string("a\0b", 3), "\xC3\xA9", std::string(1000, 'x')};
+  const std::vector<std::string> texts = {"", std::string("a\0b", 3), "\xC3\xA9",
+                                          std::string(1000, 'x')};
   for (const std::string& text : texts) proto.add_string_data(text);
   const auto tensor = TensorFromProto(proto);
   ASSERT_TRUE(tensor.ok()) << tensor.status();
@@ -359,11 +362,11 @@ TEST(TensorProtoTest, EntriesThatDoNotFit) {
     int32_t entry;
     bool fits;
   } cases[] = {
-      {ElementType::kUint8, 255, true},    {ElementType::kUint8, 256, false},
-      {ElementType::kUint8, -1, true},     {ElementType::kInt8, -128, true},
-      {ElementType::kInt8, -129, false},   {ElementType::kInt8, 255, true},
-      {ElementType::kInt16, 32767, true},  {ElementType::kUint16, 65536, false},
-      {ElementType::kInt16, -32769, false}, {ElementType::kFloat8e4m3fn, 0x80, true},
+      {ElementType::kUint8, 255, true},          {ElementType::kUint8, 256, false},
+      {ElementType::kUint8, -1, true},           {ElementType::kInt8, -128, true},
+      {ElementType::kInt8, -129, false},         {ElementType::kInt8, 255, true},
+      {ElementType::kInt16, 32767, true},        {ElementType::kUint16, 65536, false},
+      {ElementType::kInt16, -32769, false},      {ElementType::kFloat8e4m3fn, 0x80, true},
       {ElementType::kFloat16, INT32_MIN, false}, {ElementType::kInt32, INT32_MIN, true},
       {ElementType::kBool, INT32_MIN, true},
   };
@@ -439,7 +442,8 @@ TEST(TensorProtoTest, NamesInMessagesCannotDriveTerminals) {
 // --- Sparse tensors ----------------------------------------------------------
 
 onnx::SparseTensorProto Sparse(const std::vector<int64_t>& dims, std::vector<float> values,
-                               const std::vector<int64_t>& index_dims, std::vector<int64_t> indices) {
+                               const std::vector<int64_t>& index_dims,
+                               std::vector<int64_t> indices) {
   onnx::SparseTensorProto proto;
   for (int64_t dim : dims) proto.add_dims(dim);
   proto.mutable_values()->set_name("w");
@@ -453,7 +457,8 @@ onnx::SparseTensorProto Sparse(const std::vector<int64_t>& dims, std::vector<flo
 }
 
 TEST(SparseTensorTest, BothIndexForms) {
-  for (const auto& proto : {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
+  for (const auto& proto :
+       {Sparse({2, 3}, {5, 7}, {2}, {1, 5}), Sparse({2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})}) {
     const auto sparse = SparseTensorFromProto(onnx::SparseTensorProto(proto));
     ASSERT_TRUE(sparse.ok()) << sparse.status();
     const auto dense = MakeDense(*sparse, 1000);
@@ -487,14 +492,14 @@ TEST(SparseTensorTest, EveryTypeMadeDense) {
 
 TEST(SparseTensorTest, Refused) {
   const std::vector<onnx::SparseTensorProto> cases = {
-      Sparse({2, 3}, {5, 7}, {2}, {1, 6}),             // out of range
+      Sparse({2, 3}, {5, 7}, {2}, {1, 6}),  // out of range
       Sparse({2, 3}, {5, 7}, {2}, {-1, 5}),
-      Sparse({2, 3}, {5, 7}, {2}, {5, 1}),             // not ascending
-      Sparse({2, 3}, {5, 7}, {2}, {1, 1}),             // twice
-      Sparse({2, 3}, {5, 7}, {2, 2}, {0, 3, 1, 0}),    // out of range on one axis
-      Sparse({2, 3}, {5, 7}, {3}, {0, 1, 2}),          // counts disagree
-      Sparse({2, 3}, {5, 7}, {2, 1}, {0, 1}),          // rank disagrees
-      Sparse({INT64_MAX, 3}, {5, 7}, {2}, {0, 1}),     // overflow
+      Sparse({2, 3}, {5, 7}, {2}, {5, 1}),           // not ascending
+      Sparse({2, 3}, {5, 7}, {2}, {1, 1}),           // twice
+      Sparse({2, 3}, {5, 7}, {2, 2}, {0, 3, 1, 0}),  // out of range on one axis
+      Sparse({2, 3}, {5, 7}, {3}, {0, 1, 2}),        // counts disagree
+      Sparse({2, 3}, {5, 7}, {2, 1}, {0, 1}),        // rank disagrees
+      Sparse({INT64_MAX, 3}, {5, 7}, {2}, {0, 1}),   // overflow
       Sparse({-2, 3}, {5, 7}, {2}, {0, 1}),
       onnx::SparseTensorProto(),
   };

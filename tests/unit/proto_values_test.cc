@@ -87,7 +87,8 @@ TEST(ValuesTest, Maps) {
   proto.set_key_type(onnx::TensorProto::INT8);
   proto.add_keys(128);
   proto.mutable_values()->set_elem_type(onnx::SequenceProto::TENSOR);
-  const auto map = ValueFromBytes(proto.SerializeAsString(), Type::OfMap(ElementType::kInt8, kFloats));
+  const auto map =
+      ValueFromBytes(proto.SerializeAsString(), Type::OfMap(ElementType::kInt8, kFloats));
   ASSERT_FALSE(map.ok());
   EXPECT_THAT(std::string(map.status().message()), HasSubstr("128"));
 }
