@@ -190,7 +190,7 @@ def cast(value, source, target, saturate):
     if target == "BOOL":
         return Fraction(0 if number in (0, NEG_ZERO) else 1)
     if target in INTEGERS:
-        return to_integer(number, target, from_float=source in FLOATS or source == "STRING")
+        return to_integer(number, target, from_float=source in FLOATS)
     if target == "FLOAT8E8M0":
         return to_e8m0(number, saturate)
     return to_float(number, target, saturate)
