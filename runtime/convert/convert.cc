@@ -298,10 +298,19 @@ std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, El
     }
     return table;
   }
-  auto table = std::make_unique<uint8_t[]>(static_cast<size_t>(2 * 256 * result_bytes));
+  auto table = std::make_unique<uint8_t[]>(static_cast<size_t>(2 * 256 * result_bytes + 512));
   for (int i = 0; i < 256 * result_bytes; ++i) {
     table[static_cast<size_t>(i % result_bytes * 256 + i / result_bytes)] = results[i];
     table[static_cast<size_t>(256 * result_bytes + i)] = results[i];
+  }
+  if (result_bytes == 8) {
+    for (int i = 0; i < 256; ++i) {
+      uint64_t code = LoadCode(results, to, i);
+      // UINT64 as INT64: 2^63 turns into -2^63, whose bits as an integer are the same.
+      if (to != ElementType::kDouble) code = ConvertCode(code, ElementType::kInt64, ElementType::kDouble);
+      table[static_cast<size_t>(kTopWordsOffset + i)] = static_cast<uint8_t>(code >> 48);
+      table[static_cast<size_t>(kTopWordsOffset + 256 + i)] = static_cast<uint8_t>(code >> 56);
+    }
   }
   return table;
 }

@@ -47,6 +47,10 @@ Kernel FindArithmeticKernel(ElementType from, ElementType to);
 // Sources of 8 bits or fewer, by tables.
 enum class TableUnit : uint8_t { kByte, kNibble, kPair };  // 8, 4 or 2 bits of the source
 
+// Tables of 64 bit results for every byte: 8 planes, the results, and then, in two planes of 256 bytes, the
+// upper 16 bits of each result as a DOUBLE.
+inline constexpr int kTopWordsOffset = 2 * 256 * 8;
+
 struct TablePlan {
   TableUnit unit = TableUnit::kByte;
   int unit_bits = 8;

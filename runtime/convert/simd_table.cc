@@ -42,12 +42,8 @@ struct Plane {
   }
 };
 
-// Which bytes of a 64 bit result differ: all, the three highest (others are 0), or the three lowest (others
-// repeat their sign).
-enum class Shape { kAll, kTop3, kLow3 };
-
 // Planes lie one after the other, 256 bytes each.
-template <int kResultBits, Shape kShape = Shape::kAll>
+template <int kResultBits>
 void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
   constexpr int kPlanes = kResultBits < 8 ? 1 : kResultBits / 8;
   Plane planes[kPlanes];
@@ -85,39 +81,48 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
       Store(to + 64, _mm512_unpackhi_epi16(low01, low23));
       Store(to + 128, _mm512_unpacklo_epi16(high01, high23));
       Store(to + 192, _mm512_unpackhi_epi16(high01, high23));
+    }
+  }
+}
+
+// Results of 64 bits from integers of 8 bits: the unit extends them.
+template <bool kSigned, bool kBool, bool kToDouble>
+void ExtendBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
+  for (size_t n = 8 * steps; n != 0; --n, from += 8, to += 64) {
+    const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    if constexpr (kToDouble) {
+      const __m256i wide = kSigned ? _mm256_cvtepi8_epi32(codes) : _mm256_cvtepu8_epi32(codes);
+      Store(to, _mm512_castpd_si512(_mm512_cvtepi32_pd(wide)));
     } else {
-      alignas(64) static constexpr uint16_t kOrder[32] = {0, 4, 8,  12, 16, 20, 24, 28, 1, 5, 9,  13, 17, 21, 25, 29,
-                                                          2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31};
-      const __m512i ordered = _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), codes);
-      // All planes, or those that a DOUBLE or the sign-extended integer has of so small a number.
-      const __m512i zero = _mm512_setzero_si512();
-      __m512i found[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
-      if constexpr (kShape == Shape::kAll) {
-        for (int i = 0; i < 8; ++i) found[i] = planes[i].Lookup(ordered);
-      } else if constexpr (kShape == Shape::kTop3) {
-        for (int i = 5; i < 8; ++i) found[i] = planes[i].Lookup(ordered);
+      __m512i wide = kSigned ? _mm512_cvtepi8_epi64(codes) : _mm512_cvtepu8_epi64(codes);
+      if constexpr (kBool) wide = _mm512_min_epu64(wide, _mm512_set1_epi64(1));
+      Store(to, wide);
+    }
+  }
+}
+
+// Results of 64 bits from small floats. The upper 16 bits of a DOUBLE hold every one of them; the table has
+// DOUBLEs that become the right integers, and the unit converts them without regard to its state.
+template <bool kToInteger>
+void FromFloatBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  Plane low;
+  Plane high;
+  low.Read(args.table + kTopWordsOffset);
+  high.Read(args.table + kTopWordsOffset + 256);
+  for (; steps != 0; --steps, from += 64) {
+    const __m512i ordered = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), Load(from));
+    const __m512i p0 = low.Lookup(ordered);
+    const __m512i p1 = high.Lookup(ordered);
+    alignas(64) uint8_t words[128];
+    _mm512_store_si512(words, _mm512_unpacklo_epi8(p0, p1));
+    _mm512_store_si512(words + 64, _mm512_unpackhi_epi8(p0, p1));
+    for (int i = 0; i < 8; ++i, to += 64) {
+      const __m128i eight = _mm_load_si128(reinterpret_cast<const __m128i*>(words + 16 * i));
+      const __m512i bits = _mm512_slli_epi64(_mm512_cvtepu16_epi64(eight), 48);
+      if constexpr (kToInteger) {
+        Store(to, _mm512_cvtt_roundpd_epi64(_mm512_castsi512_pd(bits), _MM_FROUND_NO_EXC));
       } else {
-        for (int i = 0; i < 3; ++i) found[i] = planes[i].Lookup(ordered);
-        const __m512i sign = _mm512_movm_epi8(_mm512_movepi8_mask(found[2]));
-        for (int i = 3; i < 8; ++i) found[i] = sign;
-      }
-      __m512i low[4];
-      __m512i high[4];
-      for (int i = 0; i < 4; ++i) {
-        low[i] = _mm512_unpacklo_epi8(found[2 * i], found[2 * i + 1]);
-        high[i] = _mm512_unpackhi_epi8(found[2 * i], found[2 * i + 1]);
-      }
-      for (int half = 0; half < 2; ++half) {
-        const __m512i* w = half == 0 ? low : high;
-        const __m512i a = _mm512_unpacklo_epi16(w[0], w[1]);
-        const __m512i b = _mm512_unpackhi_epi16(w[0], w[1]);
-        const __m512i c = _mm512_unpacklo_epi16(w[2], w[3]);
-        const __m512i d = _mm512_unpackhi_epi16(w[2], w[3]);
-        uint8_t* const out = to + 256 * half;
-        Store(out, _mm512_unpacklo_epi32(a, c));
-        Store(out + 64, _mm512_unpackhi_epi32(a, c));
-        Store(out + 128, _mm512_unpacklo_epi32(b, d));
-        Store(out + 192, _mm512_unpackhi_epi32(b, d));
+        Store(to, bits);
       }
     }
   }
@@ -210,10 +215,14 @@ KernelFn FindTableLoop(TableUnit unit, int result_bits, ElementType from, Elemen
         case 32: return &FromBytes<32>;
         default: break;
       }
-      // The largest of the small floats' integers is 57344; but FLOAT8E8M0 has 2^127.
-      if (to == ElementType::kDouble) return &FromBytes<64, Shape::kTop3>;
-      if (from == ElementType::kFloat8e8m0) return &FromBytes<64>;
-      return &FromBytes<64, Shape::kLow3>;
+      if (IsFloat(from)) return to == ElementType::kDouble ? &FromFloatBytes<false> : &FromFloatBytes<true>;
+      if (from == ElementType::kBool) {
+        return to == ElementType::kDouble ? &FromFloatBytes<false> : &ExtendBytes<false, true, false>;
+      }
+      if (from == ElementType::kInt8) {
+        return to == ElementType::kDouble ? &ExtendBytes<true, false, true> : &ExtendBytes<true, false, false>;
+      }
+      return to == ElementType::kDouble ? &ExtendBytes<false, false, true> : &ExtendBytes<false, false, false>;
     case TableUnit::kNibble:
       switch (result_bits) {
         case 8: return &FromNibbles<8>;
