@@ -51,6 +51,23 @@ find_dependency(Threads)
 find_dependency(absl)
 _onnx_run_prefer_static_absl()
 find_dependency(hwy)
+# Whether third_party/highway/targets.cc stands in for libhwy.so, which is slow to load.
+get_target_property(_onnx_run_hwy_type hwy::hwy TYPE)
+set(ONNX_RUN_OWN_HWY_TARGETS OFF)
+if(_onnx_run_hwy_type STREQUAL "SHARED_LIBRARY" AND hwy_VERSION MATCHES "^1\\.0\\."
+   AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(ONNX_RUN_OWN_HWY_TARGETS ON)
+endif()
+if(NOT TARGET OnnxRunDeps::hwy)
+  add_library(OnnxRunDeps::hwy INTERFACE IMPORTED GLOBAL)
+  if(ONNX_RUN_OWN_HWY_TARGETS)
+    get_target_property(_onnx_run_hwy_include hwy::hwy INTERFACE_INCLUDE_DIRECTORIES)
+    set_target_properties(OnnxRunDeps::hwy PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES "${_onnx_run_hwy_include}")
+  else()
+    target_link_libraries(OnnxRunDeps::hwy INTERFACE hwy::hwy)
+  endif()
+endif()
 _onnx_run_find_library(OnnxRunDeps::re2 re2/re2.h re2)
 _onnx_run_find_library(OnnxRunDeps::utf8proc utf8proc.h utf8proc)
 

@@ -24,6 +24,10 @@ install(FILES
   cmake/OnnxRunDependencies.cmake
   DESTINATION "${package_dir}")
 
+set(hwy_requirement libhwy)
+if(ONNX_RUN_OWN_HWY_TARGETS)
+  set(hwy_requirement "")
+endif()
 configure_file(cmake/onnx_run.pc.in "${PROJECT_BINARY_DIR}/onnx_run.pc.in" @ONLY)
 file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/onnx_run.pc" INPUT "${PROJECT_BINARY_DIR}/onnx_run.pc.in")
 install(FILES "${PROJECT_BINARY_DIR}/onnx_run.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -78,6 +78,21 @@ function(onnx_run_link_all target)
   endforeach()
 endfunction()
 
+# Sets ONNX_RUN_STATIC: whether programs can go without any shared library.
+function(onnx_run_check_static)
+  include(CheckCXXSourceCompiles)
+  if(ONNX_RUN_SANITIZE OR NOT ONNX_RUN_OWN_HWY_TARGETS)
+    set(ONNX_RUN_STATIC OFF PARENT_SCOPE)
+    return()
+  endif()
+  set(CMAKE_REQUIRED_FLAGS -fPIE)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -static-pie)
+  set(CMAKE_REQUIRED_LIBRARIES ZLIB::ZLIB protobuf::libprotobuf-lite absl::statusor)
+  check_cxx_source_compiles("#include <string>\nint main() { return std::string().size(); }"
+    ONNX_RUN_STATIC)
+  set(ONNX_RUN_STATIC "${ONNX_RUN_STATIC}" PARENT_SCOPE)
+endfunction()
+
 # onnx_run_add_program(<dir>/onnx_run_main.cc) makes the program onnx-run.
 function(onnx_run_add_program main)
   cmake_path(GET main STEM program)
@@ -88,11 +103,16 @@ function(onnx_run_add_program main)
   onnx_run_compile_settings(${program})
   onnx_run_link_all(${program})
   target_link_libraries(${program} PRIVATE absl::flags absl::flags_parse absl::flags_usage)
+  set(static "${ONNX_RUN_STATIC}")
   if(program STREQUAL "onnx-bench" AND TARGET benchmark::benchmark)
     target_link_libraries(${program} PRIVATE benchmark::benchmark)
+    set(static OFF)  # Debian's benchmark is a shared library
   endif()
   # The time of one run is mostly the start of the process: few shared libraries, little to relocate.
   target_link_options(${program} PRIVATE -Wl,--as-needed -Wl,--gc-sections -Wl,-O1 -Wl,-z,now)
+  if(static)
+    target_link_options(${program} PRIVATE -static-pie)
+  endif()
   if(ONNX_RUN_INSTALL)
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
