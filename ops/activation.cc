@@ -21,7 +21,10 @@ struct ReluOp {
 struct LeakyReluOp {
   float alpha;
   template <typename T>
-  T operator()(T x) const { return x < 0 ? static_cast<T>(alpha * x) : x; }
+  T operator()(T x) const {
+    const T scaled = static_cast<T>(alpha * x);  // always, so that no branch is left
+    return x < 0 ? scaled : x;
+  }
 };
 absl::StatusOr<LeakyReluOp> ParseLeakyRelu(const NodeInfo& node) {
   return LeakyReluOp{node.FloatOr("alpha", 0.01F)};
@@ -149,7 +152,8 @@ struct PReluOp {
       using Unsigned = std::make_unsigned_t<T>;
       return x < T{0} ? static_cast<T>(static_cast<Unsigned>(x) * static_cast<Unsigned>(slope)) : x;
     } else {
-      return x < 0 ? slope * x : x;
+      const T scaled = slope * x;
+      return x < 0 ? scaled : x;
     }
   }
 };

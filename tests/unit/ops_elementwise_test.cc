@@ -1,0 +1,224 @@
+// The element-wise engine and what kinds of operators made of it can get wrong.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/vector_math.h"
+#include "tests/unit/ops_test_util.h"
+
+namespace onnx_run {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor Counting(std::vector<int64_t> dims) {
+  Tensor tensor = Tensor::Create(ElementType::kFloat, dims).value();
+  std::iota(tensor.mutable_data_as<float>(), tensor.mutable_data_as<float>() + tensor.size(), 0.0F);
+  return tensor;
+}
+
+// Every way two inputs can be broadcast to one another, against a loop over indices.
+TEST(Elementwise, BroadcastsLikeIndices) {
+  struct Case {
+    std::vector<int64_t> a, b;
+  };
+  const Case cases[] = {
+      {{2, 3}, {2, 3}},          {{}, {}},           {{2, 3}, {}},
+      {{}, {2, 3}},              {{2, 3}, {3}},      {{3}, {2, 3}},
+      {{2, 1}, {1, 3}},          {{2, 1, 4}, {3, 1}}, {{1, 1, 1}, {2, 3, 4}},
+      {{7, 1, 5, 1}, {7, 6, 1, 4}}, {{0, 3}, {3}},    {{2, 0}, {1}},
+      {{5, 100}, {5, 1}},        {{100, 5}, {5}},    {{3000, 3}, {3}},
+      {{2, 70, 3}, {2, 1, 3}},   {{1, 64}, {64, 1}}, {{4, 1, 64}, {1, 5, 1}},
+  };
+  for (const Case& test : cases) {
+    const Tensor a = Counting(test.a);
+    const Tensor b = Counting(test.b);
+    const auto result = RunOp("Sub", 14, {a, b});
+    ASSERT_TRUE(result.ok()) << result.status();
+    const Tensor& out = (*result)[0].tensor();
+    const int rank = out.rank();
+    ASSERT_EQ(rank, std::max(a.rank(), b.rank()));
+    const auto index_in = [&](const Tensor& input, int64_t index) {
+      int64_t result_index = 0;
+      int64_t stride = 1;
+      for (int d = rank - 1, e = input.rank() - 1; e >= 0; --d, --e) {
+        const int64_t at = index % out.dim(d);
+        index /= out.dim(d);
+        if (input.dim(e) != 1) result_index += at * stride;
+        stride *= input.dim(e);
+      }
+      return result_index;
+    };
+    for (int64_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(out.data_as<float>()[i],
+                a.data_as<float>()[index_in(a, i)] - b.data_as<float>()[index_in(b, i)])
+          << DimsToString(a.dims()) << DimsToString(b.dims()) << " at " << i;
+    }
+  }
+}
+
+TEST(Elementwise, RefusesWhatDoesNotBroadcast) {
+  const auto result = RunOp("Add", 14, {Counting({2, 3}), Counting({2})});
+  EXPECT_THAT(result.status().message(), HasSubstr("[2,3] and [2] cannot be broadcast"));
+}
+
+TEST(Elementwise, BroadcastsBeforeOpset7OnlyAsTold) {
+  const Tensor a = Counting({2, 3, 2});
+  const Tensor b = Counting({3});
+  EXPECT_FALSE(RunOp("Sub", 6, {a, b}).ok());
+  EXPECT_FALSE(RunOp("Sub", 6, {a, b}, {IntAttr("broadcast", 1)}).ok());  // matched at the end
+  const auto result = RunOp("Sub", 6, {a, b}, {IntAttr("broadcast", 1), IntAttr("axis", 1)});
+  EXPECT_THAT(ElementsOf<float>(result), ElementsAre(0, 1, 1, 2, 2, 3, 6, 7, 7, 8, 8, 9));
+}
+
+TEST(Elementwise, IntegersWrap) {
+  constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+  const auto ints = [](int32_t x, int32_t y) {
+    return TensorOf<int32_t>(ElementType::kInt32, {2}, {x, y});
+  };
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Add", 14, {ints(kMin, 1), ints(-1, 2)})),
+              ElementsAre(std::numeric_limits<int32_t>::max(), 3));
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Div", 14, {ints(kMin, 7), ints(-1, 0)})),
+              ElementsAre(kMin, 0));
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Mod", 13, {ints(kMin, -7), ints(-1, 3)})),
+              ElementsAre(0, 2));
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Abs", 13, {ints(kMin, -3)})), ElementsAre(kMin, 3));
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Neg", 13, {ints(kMin, -3)})), ElementsAre(kMin, 3));
+  EXPECT_THAT(
+      ElementsOf<uint16_t>(RunOp("Mul", 14, {TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535}),
+                                             TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535})})),
+      ElementsAre(1));
+}
+
+// 1 + 2^-11 is a tie in float16 and rounds to 1; 1 + 3 * 2^-11 to 1 + 2^-9.
+TEST(Elementwise, NarrowFloatsRoundOnce) {
+  const auto halves = [](std::initializer_list<uint16_t> codes) {
+    return TensorOf<uint16_t>(ElementType::kFloat16, {static_cast<int64_t>(codes.size())}, codes);
+  };
+  EXPECT_THAT(ElementsOf<uint16_t>(
+                  RunOp("Add", 14, {halves({0x3c00, 0x3c01, 0x7bff}), halves({0x1000, 0x1000, 0x7bff})})),
+              ElementsAre(0x3c00, 0x3c02, 0x7c00));
+  // Sum of three keeps what each addition would lose: 2048 + 1 + 1 in float16.
+  EXPECT_THAT(ElementsOf<uint16_t>(
+                  RunOp("Sum", 13, {halves({0x6800}), halves({0x3c00}), halves({0x3c00})})),
+              ElementsAre(0x6801));
+}
+
+TEST(Elementwise, InPlaceReadsBeforeItWrites) {
+  static const OpRegistry registry(AllKernels(), &StandardSchemas());
+  auto session = Session::Create(ModelBuilder(14)
+                                     .Input("x", ElementType::kFloat, {1000})
+                                     .Node("Neg", {"x"}, {"a"})
+                                     .Node("Add", {"a", "x"}, {"b"})   // 0
+                                     .Node("Sub", {"x", "b"}, {"c"})   // x, b dies here
+                                     .Node("Mul", {"c", "c"}, {"y"})
+                                     .Output("y")
+                                     .Build(),
+                                 registry);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto result = (*session)->Run({{"x", Counting({1000})}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ((*result)[0].tensor().data_as<float>()[i], static_cast<float>(i) * i);
+  }
+}
+
+TEST(Elementwise, NanAndSignedZero) {
+  const Tensor x = FloatTensor({4}, {kNan, -0.0F, kInf, 1});
+  const auto zeros = FloatTensor({4}, {0, 0, 0, kNan});
+  const auto max = ElementsOf<float>(RunOp("Max", 13, {x, zeros}));
+  EXPECT_TRUE(std::isnan(max[0]));
+  EXPECT_TRUE(std::isnan(max[3]));
+  EXPECT_FALSE(std::signbit(ElementsOf<float>(RunOp("Abs", 13, {x}))[1]));
+  EXPECT_TRUE(std::signbit(ElementsOf<float>(RunOp("Tanh", 13, {x}))[1]));
+  EXPECT_TRUE(std::isnan(ElementsOf<float>(RunOp("Relu", 14, {x}))[0]));
+  EXPECT_THAT(ElementsOf<uint8_t>(RunOp("IsNaN", 20, {x})), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(ElementsOf<uint8_t>(RunOp("Equal", 19, {x, x})), ElementsAre(0, 1, 1, 1));
+}
+
+TEST(Elementwise, WhereMovesBitsOfEveryKind) {
+  const Tensor condition = TensorOf<uint8_t>(ElementType::kBool, {2, 1}, {1, 0});
+  const auto strings = RunOp("Where", 16, {condition, StringTensor({2}, {"a", "b"}),
+                                           StringTensor({}, {"c"})});
+  ASSERT_TRUE(strings.ok()) << strings.status();
+  EXPECT_THAT((*strings)[0].tensor().strings(), ElementsAre("a", "b", "c", "c"));
+  const auto halves =
+      RunOp("Where", 16, {condition, TensorOf<uint16_t>(ElementType::kFloat16, {2}, {0x7e01, 1}),
+                          TensorOf<uint16_t>(ElementType::kFloat16, {1}, {2})});
+  EXPECT_THAT(ElementsOf<uint16_t>(halves), ElementsAre(0x7e01, 1, 2, 2));
+}
+
+TEST(Elementwise, ClipLimits) {
+  const Tensor x = FloatTensor({3}, {-5, 0.5, 5});
+  const auto scalar = [](float value) { return FloatTensor({}, {value}); };
+  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, scalar(-1)})), ElementsAre(-1, 0.5, 5));
+  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, Value(), scalar(1)})), ElementsAre(-5, 0.5, 1));
+  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, scalar(2), scalar(1)})), ElementsAre(1, 1, 1));
+  EXPECT_FALSE(RunOp("Clip", 13, {x, FloatTensor({2}, {1, 2})}).ok());
+}
+
+TEST(Elementwise, PowOfMixedTypes) {
+  const Tensor base = TensorOf<int32_t>(ElementType::kInt32, {4}, {2, -1, 0, 3});
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Pow", 15, {base, Int64Tensor({4}, {31, -3, -1, 40})})),
+              ElementsAre(std::numeric_limits<int32_t>::min(), -1, 0,
+                          static_cast<int32_t>(12157665459056928801ULL)));
+  EXPECT_THAT(ElementsOf<int32_t>(RunOp("Pow", 15, {base, FloatTensor({}, {0.5})}))[3], 1);
+}
+
+// Against the C++ library in long double: at most the neighbour of the correctly rounded result.
+TEST(VectorMath, NearlyCorrectlyRounded) {
+  struct Function {
+    void (*ours)(const float*, float*, int64_t);
+    long double (*right)(long double);
+    float low, high;
+  };
+  const Function functions[] = {
+      {vector_math::Exp, [](long double x) { return expl(x); }, -105, 89},
+      {vector_math::Log, [](long double x) { return logl(x); }, 0, 1e5F},
+      {vector_math::Tanh, [](long double x) { return tanhl(x); }, -12, 12},
+      {vector_math::Sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -105, 105},
+      {vector_math::Softplus, [](long double x) { return log1pl(expl(x)); }, -105, 90},
+      {vector_math::Erf, [](long double x) { return erfl(x); }, -5, 5},
+      {vector_math::Gelu, [](long double x) { return x / 2 * erfcl(-x / sqrtl(2)); }, -14, 14},
+  };
+  for (const Function& function : functions) {
+    std::vector<float> x;
+    for (int i = 0; i <= 20000; ++i) {
+      x.push_back(function.low + (function.high - function.low) * static_cast<float>(i) / 20000);
+    }
+    std::vector<float> y(x.size());
+    function.ours(x.data(), y.data(), static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto right = static_cast<float>(function.right(x[i]));
+      ASSERT_GE(y[i], std::nextafter(right, -kInf)) << x[i];
+      ASSERT_LE(y[i], std::nextafter(right, kInf)) << x[i];
+    }
+  }
+}
+
+TEST(VectorMath, Specials) {
+  const float x[] = {kNan, kInf, -kInf, 0, -0.0F, 1e30F, -1e30F, 1e-45F};
+  float y[8];
+  vector_math::Exp(x, y, 8);
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_THAT(std::vector<float>(y + 1, y + 8), ElementsAre(kInf, 0, 1, 1, kInf, 0, 1));
+  vector_math::Log(x, y, 8);
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[2]) && std::isnan(y[6]));
+  EXPECT_THAT(std::vector<float>(y + 3, y + 5), ElementsAre(-kInf, -kInf));
+  vector_math::Erf(x, y, 8);
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_THAT(std::vector<float>(y + 1, y + 7), ElementsAre(1, -1, 0, -0.0F, 1, -1));
+  vector_math::Gelu(x, y, 8);
+  EXPECT_THAT(std::vector<float>(y + 3, y + 7), ElementsAre(0, -0.0F, 1e30F, -0.0F));
+}
+
+}  // namespace
+}  // namespace onnx_run
