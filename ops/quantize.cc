@@ -1,5 +1,7 @@
-// QuantizeLinear, all versions: an element-wise function of x, scale and zero point.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, all versions: element-wise functions of x,
+// scale and zero point.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -148,7 +150,124 @@ absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& conte
   return absl::OkStatus();
 }
 
+struct DequantizeAttributes {
+  QuantizeGranularity granularity;
+  ElementType output_dtype;  // kUndefined: the scale's
+};
+
+absl::StatusOr<DequantizeAttributes> ParseDequantize(const NodeInfo& node) {
+  DequantizeAttributes attributes;
+  ASSIGN_OR_RETURN(attributes.granularity, ParseGranularity(node));
+  ASSIGN_OR_RETURN(attributes.output_dtype, ParseOptionalType(node, "output_dtype"));
+  return attributes;
+}
+
+absl::Status InferDequantize(const NodeInfo& node, absl::Span<const Type> inputs,
+                             absl::Span<Type> outputs) {
+  ASSIGN_OR_RETURN(const ElementType declared, ParseOptionalType(node, "output_dtype"));
+  if (declared != ElementType::kUndefined) {
+    outputs[0] = Type::OfTensor(declared);
+  } else if (inputs[1].kind == ValueKind::kTensor) {
+    outputs[0] = Type::OfTensor(inputs[1].element);
+  }
+  return absl::OkStatus();
+}
+
+// (x - zero) * scale, where the difference is exact in D.
+template <typename D, typename X>
+void DequantizeRun(const ElementRun& run) {
+  const X* x = run.Input<X>(0);
+  const D* scale = run.Input<D>(1);
+  const X* zero = run.Input<X>(2);
+  D* out = run.Output<D>();
+  const auto level = [](X a, X z) {
+    if constexpr (std::is_integral_v<X> && sizeof(X) < 4) {
+      return static_cast<D>(static_cast<int32_t>(a) - static_cast<int32_t>(z));
+    } else {
+      return static_cast<D>(a) - static_cast<D>(z);
+    }
+  };
+  if (run.steps[0] == 1 && run.steps[1] == 0 && run.steps[2] == 0) {
+    const X z = *zero;
+    const D s = *scale;
+    for (int64_t i = 0; i < run.n; ++i) out[i] = level(x[i], z) * s;
+    return;
+  }
+  for (int64_t i = 0; i < run.n; ++i) {
+    out[i] = level(x[i * run.steps[0]], zero[i * run.steps[2]]) * scale[i * run.steps[1]];
+  }
+}
+
+// Float results of integers up to 16 bits are computed in float, where only the product rounds. Others go
+// through double: there the product of an integer up to 16 bits is exact, and the output's type rounds.
+absl::Status Dequantize(const DequantizeAttributes& attributes, KernelContext& context) {
+  const ElementType x_type = context.input(0).type();
+  if (context.has_input(2) && context.input(2).type() != x_type) {
+    return absl::InvalidArgumentError(absl::StrCat("the zero point is ",
+                                                   TypeName(context.input(2).type()), ", x is ",
+                                                   TypeName(x_type)));
+  }
+  ElementType type = attributes.output_dtype;
+  if (type == ElementType::kUndefined) type = context.input(1).type();
+  ASSIGN_OR_RETURN(QuantizeOperands operands,
+                   AlignQuantizeOperands(attributes.granularity, x_type, context));
+  const bool direct = type == ElementType::kFloat && BitsOf(x_type) <= 16;
+  const ElementType computed = direct ? ElementType::kFloat : ElementType::kDouble;
+  ASSIGN_OR_RETURN(operands.scale, ConvertTensor(context, operands.scale, computed));
+  Tensor wide;
+  Tensor* output = nullptr;
+  if (direct) {
+    ASSIGN_OR_RETURN(output, context.Output(0, type, operands.x.dims()));
+  } else {
+    ASSIGN_OR_RETURN(wide, context.Allocate(computed, operands.x.dims()));
+    output = &wide;
+  }
+  const Tensor* inputs[] = {&operands.x, &operands.scale, &operands.zero};
+  RETURN_IF_ERROR(VisitType(
+      Types<int8_t, int16_t, int32_t, uint8_t, uint16_t, float>(), x_type, [&]<typename X>(Tag<X>) {
+        return ElementwiseInto(context, inputs, *output, [&](const ElementRun& run) {
+          if (computed == ElementType::kDouble) return DequantizeRun<double, X>(run);
+          return DequantizeRun<float, X>(run);
+        });
+      }));
+  output->set_dims(context.input(0).dims());
+  if (direct) return absl::OkStatus();
+  ASSIGN_OR_RETURN(wide, ConvertTensor(context, wide, type));
+  context.SetOutput(0, std::move(wide));
+  return absl::OkStatus();
+}
+
+// uint8 with the range of x, widened to hold 0, spread over [0, 255].
+absl::Status DynamicQuantize(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  float low = 0;
+  float high = 0;
+  for (float value : x.span<float>()) {
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+  }
+  const float scale = high == low ? 1.0F / 255.0F : (high - low) / 255.0F;
+  const float zero = std::nearbyint(std::clamp(-low / scale, 0.0F, 255.0F));
+  ASSIGN_OR_RETURN(Tensor * y, context.Output(0, ElementType::kUint8, x.dims()));
+  const auto zero_code = static_cast<uint8_t>(zero);
+  float quotient[kBlock];
+  for (int64_t begin = 0; begin < x.size(); begin += kBlock) {
+    const int64_t n = std::min(kBlock, x.size() - begin);
+    const float* from = x.data_as<float>() + begin;
+    for (int64_t i = 0; i < n; ++i) quotient[i] = from[i] / scale;
+    Saturate(quotient, &zero_code, 0, ElementType::kUint8, y->mutable_data_as<uint8_t>() + begin, n);
+  }
+  ASSIGN_OR_RETURN(Tensor * scale_output, context.Output(1, ElementType::kFloat, {}));
+  *scale_output->mutable_data_as<float>() = scale;
+  ASSIGN_OR_RETURN(Tensor * zero_output, context.Output(2, ElementType::kUint8, {}));
+  *zero_output->mutable_data_as<uint8_t>() = zero_code;
+  return absl::OkStatus();
+}
+
 constexpr auto kKernels = KernelTable(
+    Rows<ParseDequantize, Dequantize>("DequantizeLinear", 10, 13, 19, 21, 23, 24, 25)
+        .Infer(InferDequantize),
+    Rows<DynamicQuantize>("DynamicQuantizeLinear", 11),
     Rows<ParseQuantize, Quantize>("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25).Infer(InferQuantize));
 
 }  // namespace

@@ -33,8 +33,8 @@ const Attribute* NodeInfo::Find(absl::string_view name) const {
 // Each getter: the node's own value, else the schema's default, else nothing.
 #define ONNX_RUN_ATTRIBUTE_DEFAULT(name)                                                  \
   schema_ == nullptr ? nullptr : [&]() -> const SchemaAttribute* {                        \
-    const SchemaAttribute* row = schema_->FindAttribute(name);                            \
-    return row != nullptr && row->has_default ? row : nullptr;                            \
+    const SchemaAttribute* found = schema_->FindAttribute(name);                          \
+    return found != nullptr && found->has_default ? found : nullptr;                      \
   }()
 
 absl::StatusOr<int64_t> NodeInfo::Int(absl::string_view name) const {

@@ -57,6 +57,8 @@ struct Scope {
 struct Surroundings {
   absl::Span<const OpsetImport> imports;
   const Function* function = nullptr;
+  bool standard = false;  // the function is a body that the standard gives
+  absl::Span<const OpsetImport> caller_imports;  // of a standard body: what it does not import itself
   absl::flat_hash_map<std::string, const Attribute*> bound;
 
   // 0 when the domain is not imported. Of duplicate imports the highest binds.
@@ -64,6 +66,9 @@ struct Surroundings {
     int64_t version = 0;
     for (const OpsetImport& import : imports) {
       if (import.domain == domain) version = std::max(version, import.version);
+    }
+    for (const OpsetImport& import : caller_imports) {
+      if (version == 0 && import.domain == domain) version = import.version;
     }
     return version;
   }
@@ -150,6 +155,8 @@ class PlanBuilder::Impl {
     if (known != found_.end()) return known->second;
     return found_[key] = registry_.Find(node.domain, node.op_type, opset);
   }
+  // The default of a schema as an attribute, for bodies that refer to it.
+  const Attribute* DefaultAttribute(const SchemaAttribute& row);
   void ResolveReferences(NodeInfo& info, const Surroundings& around);
   void AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
                absl::Span<const Type> output_types, GraphState& state);
@@ -175,6 +182,7 @@ class PlanBuilder::Impl {
   absl::flat_hash_map<std::string, const Function*> functions_;
   absl::flat_hash_map<std::string, std::unique_ptr<Plan>> instances_;
   std::vector<std::shared_ptr<const Function>> bodies_;
+  absl::flat_hash_map<const SchemaAttribute*, std::unique_ptr<Attribute>> defaults_;
   std::vector<std::string> call_chain_;  // of functions being built
   // The keys look at nodes of the model and of bodies_, which outlive this.
   absl::flat_hash_map<std::tuple<absl::string_view, absl::string_view, int64_t>, OpRegistry::Found>
@@ -335,6 +343,11 @@ absl::Status PlanBuilder::Impl::BindOutputs(const GraphView& graph, GraphState& 
     // A function's output may be one that no call of it makes: "".
     if (!info.name.empty()) {
       const Binding* binding = state.scope.Find(info.name);
+      if (binding == nullptr && state.around.standard) {
+        // The standard's bodies leave out outputs that the call does not want.
+        state.plan.outputs.push_back(std::move(output));
+        continue;
+      }
       if (binding == nullptr) {
         return absl::InvalidArgumentError(absl::StrCat(
             state.plan.path, ": output \"", info.name, "\" is given by no input, initializer or node"));
@@ -353,6 +366,22 @@ absl::Status PlanBuilder::Impl::BindOutputs(const GraphView& graph, GraphState& 
     state.plan.outputs.push_back(std::move(output));
   }
   return absl::OkStatus();
+}
+
+const Attribute* PlanBuilder::Impl::DefaultAttribute(const SchemaAttribute& row) {
+  std::unique_ptr<Attribute>& known = defaults_[&row];
+  if (known == nullptr) {
+    known = std::make_unique<Attribute>();
+    known->name = std::string(row.name);
+    known->kind = row.kind;
+    known->i = row.i;
+    known->f = row.f;
+    known->s = std::string(row.s);
+    if (row.ints != nullptr) known->ints.assign(row.ints, row.ints + row.count);
+    if (row.floats != nullptr) known->floats.assign(row.floats, row.floats + row.count);
+    if (row.strings != nullptr) known->strings.assign(row.strings, row.strings + row.count);
+  }
+  return known.get();
 }
 
 void PlanBuilder::Impl::ResolveReferences(NodeInfo& info, const Surroundings& around) {
@@ -614,6 +643,13 @@ absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildInstance(const NodeInfo& inf
   Surroundings around;
   around.imports = function.opset_imports;
   around.function = &function;
+  around.standard = standard;
+  if (standard) {
+    around.caller_imports = model_.opset_imports;
+    for (const SchemaAttribute& row : info.schema()->attributes) {
+      if (row.has_default) around.bound[std::string(row.name)] = DefaultAttribute(row);
+    }
+  }
   for (const Attribute& attribute : function.attribute_defaults) around.bound[attribute.name] = &attribute;
   for (const Attribute& attribute : info.node().attributes) around.bound[attribute.name] = &attribute;
 
