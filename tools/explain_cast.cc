@@ -25,6 +25,7 @@ using convert_internal::ExactNumber;
 using convert_internal::NumberClass;
 
 constexpr size_t kLongestExact = 60;
+constexpr size_t kLongestInTable = 26;
 
 ExactNumber Decode(uint64_t code, ElementType type) { return DecodeNumber(InfoOf(type), code); }
 
@@ -114,7 +115,7 @@ void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below,
 }
 
 std::string ValueAndBits(uint64_t code, ElementType type) {
-  return absl::StrCat(NumberText(code, type), " (", BitsText(code, type), ")");
+  return absl::StrCat(ExactText(code, type), " (", BitsText(code, type), ")");
 }
 
 std::string Loss(uint64_t from_code, ElementType from, uint64_t to_code, ElementType to) {
@@ -186,7 +187,7 @@ std::string ExplainCast(uint64_t code, ElementType from, ElementType to, const C
   const uint64_t result = ConvertCode(code, from, to, options);
   row("result", result, to);
   absl::StrAppend(&text, table.ToString("  "));
-  absl::StrAppend(&text, "  cast to   ", TypeName(to), " ", NumberText(result, to), "\n");
+  absl::StrAppend(&text, "  type      ", TypeName(to), ", in which it prints as ", ToText(result, to), "\n");
   absl::StrAppend(&text, "  rule      ", Rule(code, from, to, options), "\n");
   std::optional<uint64_t> below;
   std::optional<uint64_t> above;
@@ -215,8 +216,12 @@ std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& opt
       continue;
     }
     const uint64_t result = ConvertCode(code, from, info.type, options);
-    table.Row({info.type_string, NumberText(result, info.type), BitsText(result, info.type),
-               LayoutBits(result, info.type), std::string(FateName(Classify(code, from, result, info.type)))});
+    // All digits where there is room: shortest ones would look like the source's.
+    std::string value = ExactText(result, info.type);
+    if (value.size() > kLongestInTable) value = NumberText(result, info.type);
+    table.Row({info.type_string, value, BitsText(result, info.type),
+               IsFloat(info.type) || info.bits <= 8 ? LayoutBits(result, info.type) : "",
+               std::string(FateName(Classify(code, from, result, info.type)))});
   }
   return text + table.ToString("  ");
 }

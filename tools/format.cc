@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/convert/convert.h"
@@ -16,24 +17,16 @@ namespace {
 // Longer positional texts are given an exponent.
 constexpr size_t kLongestPositional = 12;
 
-// "-123000" -> "-1.23e+05", "0.0000012" -> "1.2e-06"; the digits stay the same.
-std::string WithExponent(absl::string_view text) {
-  std::string sign;
-  if (!text.empty() && text[0] == '-') {
-    sign = "-";
-    text.remove_prefix(1);
+// The fewest digits with an exponent that read back to the same code: "1.23e+05".
+std::string WithExponent(uint64_t code, ElementType type) {
+  const double value = CodeToDouble(code, type);
+  for (int digits = 0; digits < 17; ++digits) {
+    std::string text = absl::StrFormat("%.*e", digits, value);
+    double back = 0;
+    if (!absl::SimpleAtod(text, &back)) break;
+    if (CodeFromDouble(back, type, {.round_mode = RoundMode::kNearest}) == code) return text;
   }
-  const size_t point = std::min(text.find('.'), text.size());
-  std::string digits(text.substr(0, point));
-  if (point < text.size()) digits += std::string(text.substr(point + 1));
-  const size_t first = digits.find_first_not_of('0');
-  if (first == std::string::npos) return absl::StrCat(sign, "0");
-  const int exponent = static_cast<int>(point) - static_cast<int>(first) - 1;
-  digits = digits.substr(first);
-  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
-  std::string mantissa = digits.substr(0, 1);
-  if (digits.size() > 1) absl::StrAppend(&mantissa, ".", digits.substr(1));
-  return absl::StrFormat("%s%se%c%02d", sign, mantissa, exponent < 0 ? '-' : '+', std::abs(exponent));
+  return absl::StrFormat("%.17g", value);
 }
 
 uint64_t ComplexPart(const Tensor& tensor, int64_t index, bool imaginary, ElementType* part) {
@@ -204,7 +197,7 @@ std::string NumberText(uint64_t code, ElementType type) {
   const int length = convert_internal::NumberToText(code, type, buffer);
   const absl::string_view text(buffer, static_cast<size_t>(length));
   if (IsFloat(type) && text.size() > kLongestPositional) {
-    const std::string scientific = WithExponent(text);
+    std::string scientific = WithExponent(code, type);
     if (scientific.size() < text.size()) return scientific;
   }
   return std::string(text);
