@@ -72,8 +72,8 @@ bool ParseArgs(absl::Span<const std::string> args, Options& options) {
   return true;
 }
 
-// Seconds of one call: the best of many samples, each long enough for the clock and shorter than what
-// the system lets other programs run in between.
+// Seconds of one call: the best of many samples, each long enough for the clock and shorter than
+// what the system lets other programs run in between.
 template <typename Fn>
 double Measure(Fn fn, double budget_seconds) {
   const auto seconds_of = [&](int64_t calls) {
@@ -85,7 +85,9 @@ double Measure(Fn fn, double budget_seconds) {
   double best = seconds_of(1);
   const auto calls = static_cast<int64_t>(std::clamp(2e-4 / std::max(best, 1e-9), 1.0, 1e6));
   const auto start = Clock::now();
-  for (int samples = 0; samples < 5 || std::chrono::duration<double>(Clock::now() - start).count() < budget_seconds; ++samples) {
+  for (int samples = 0;
+       samples < 5 || std::chrono::duration<double>(Clock::now() - start).count() < budget_seconds;
+       ++samples) {
     best = std::min(best, seconds_of(calls));
   }
   return best;
@@ -113,7 +115,9 @@ Buffer MakeSource(ElementType type, int64_t elements) {
   Buffer buffer = Allocate(static_cast<size_t>(PackedBytes(type, elements).value_or(0)));
   std::mt19937_64 random(1);
   for (int64_t i = 0; i < elements; ++i) {
-    const uint64_t code = IsFloat(type) ? CodeFromDouble(Sample(random), type) : type == ElementType::kBool ? random() & 1 : random();
+    const uint64_t code = IsFloat(type)                ? CodeFromDouble(Sample(random), type)
+                          : type == ElementType::kBool ? random() & 1
+                                                       : random();
     StoreCode(buffer.get(), type, i, code);
   }
   return buffer;
@@ -151,17 +155,20 @@ void Print(const std::vector<Row>& rows, const Options& options) {
     const Row& row = rows[i];
     switch (options.format) {
       case Options::kTable:
-        absl::PrintF("%-16s %-16s %12.4f %8.2f %10.2f\n", row.from, row.to, row.nanoseconds, row.gigabytes, row.ratio);
+        absl::PrintF("%-16s %-16s %12.4f %8.2f %10.2f\n", row.from, row.to, row.nanoseconds,
+                     row.gigabytes, row.ratio);
         break;
       case Options::kCsv:
-        absl::PrintF("%s,%s,%d,%d,%.5f,%.3f,%.3f\n", row.from, row.to, options.elements, options.threads,
-                     row.nanoseconds, row.gigabytes, row.ratio);
+        absl::PrintF("%s,%s,%d,%d,%.5f,%.3f,%.3f\n", row.from, row.to, options.elements,
+                     options.threads, row.nanoseconds, row.gigabytes, row.ratio);
         break;
       case Options::kJson:
-        absl::PrintF("%s\n  {\"from\": \"%s\", \"to\": \"%s\", \"elements\": %d, \"threads\": %d, \"ns_per_element\": %.5f, "
-                     "\"gb_per_s\": %.3f, \"ratio_to_memcpy\": %.3f}",
-                     i == 0 ? "" : ",", row.from, row.to, options.elements, options.threads, row.nanoseconds,
-                     row.gigabytes, row.ratio);
+        absl::PrintF(
+            "%s\n  {\"from\": \"%s\", \"to\": \"%s\", \"elements\": %d, \"threads\": %d, "
+            "\"ns_per_element\": %.5f, "
+            "\"gb_per_s\": %.3f, \"ratio_to_memcpy\": %.3f}",
+            i == 0 ? "" : ",", row.from, row.to, options.elements, options.threads, row.nanoseconds,
+            row.gigabytes, row.ratio);
         break;
     }
   }
@@ -172,8 +179,11 @@ void Print(const std::vector<Row>& rows, const Options& options) {
   }
   if (options.format != Options::kTable || ratios.empty()) return;
   std::sort(ratios.begin(), ratios.end());
-  const auto at = [&](double share) { return ratios[static_cast<size_t>(share * static_cast<double>(ratios.size() - 1))]; };
-  absl::PrintF("%d pairs, of memcpy: minimum %.2f, quartiles %.2f %.2f %.2f\n", ratios.size(), at(0), at(0.25), at(0.5), at(0.75));
+  const auto at = [&](double share) {
+    return ratios[static_cast<size_t>(share * static_cast<double>(ratios.size() - 1))];
+  };
+  absl::PrintF("%d pairs, of memcpy: minimum %.2f, quartiles %.2f %.2f %.2f\n", ratios.size(),
+               at(0), at(0.25), at(0.5), at(0.75));
 }
 
 }  // namespace
@@ -198,13 +208,16 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
           asm volatile("" ::"r"(to.get()) : "memory");
         },
         10 * budget);
-    rows.push_back({"memcpy", "float", seconds / static_cast<double>(n) * 1e9, 8e-9 * static_cast<double>(n) / seconds, 1});
+    rows.push_back({"memcpy", "float", seconds / static_cast<double>(n) * 1e9,
+                    8e-9 * static_cast<double>(n) / seconds, 1});
   }
   for (const ElementType from_type : Types(options.from, options.strings)) {
     const bool from_string = from_type == ElementType::kString;
     const Buffer numbers = MakeSource(from_string ? ElementType::kFloat : from_type, n);
     std::vector<std::string> texts(from_string ? static_cast<size_t>(n) : 0);
-    if (from_string && !ConvertToString(numbers.get(), ElementType::kFloat, absl::MakeSpan(texts)).ok()) return 1;
+    if (from_string &&
+        !ConvertToString(numbers.get(), ElementType::kFloat, absl::MakeSpan(texts)).ok())
+      return 1;
     for (const ElementType to_type : Types(options.to, options.strings)) {
       const bool to_string = to_type == ElementType::kString;
       if (from_string && to_string) continue;
@@ -220,10 +233,11 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
             } else if (options.threads == 1) {
               status = Convert(numbers.get(), from_type, to.get(), to_type, n);
             } else {
-              status = ConvertParallel(numbers.get(), from_type, to.get(), to_type, n, {},
-                                       [&](int64_t count, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
-                                         RunParts(options.threads, count, grain, fn);
-                                       });
+              status = ConvertParallel(
+                  numbers.get(), from_type, to.get(), to_type, n, {},
+                  [&](int64_t count, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+                    RunParts(options.threads, count, grain, fn);
+                  });
             }
           },
           budget);
@@ -231,9 +245,11 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
         absl::FPrintF(stderr, "%s\n", std::string(status.message()));
         return 1;
       }
-      Row row = {std::string(TypeName(from_type)), std::string(TypeName(to_type)), seconds / static_cast<double>(n) * 1e9, 0, 0};
+      Row row = {std::string(TypeName(from_type)), std::string(TypeName(to_type)),
+                 seconds / static_cast<double>(n) * 1e9, 0, 0};
       if (!from_string && !to_string) {
-        const double bytes = static_cast<double>(*PackedBytes(from_type, n) + *PackedBytes(to_type, n));
+        const double bytes =
+            static_cast<double>(*PackedBytes(from_type, n) + *PackedBytes(to_type, n));
         row.gigabytes = bytes / seconds * 1e-9;
         row.ratio = row.gigabytes / rows[0].gigabytes;
       }

@@ -136,8 +136,8 @@ absl::Status CheckTypes(ElementType from_type, ElementType to_type, int64_t coun
   for (const ElementType type : {from_type, to_type}) {
     if (!IsNumeric(type)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("cannot convert from ", TypeName(from_type), " to ", TypeName(to_type),
-                       ": ", TypeName(type), " elements are not packed numbers"));
+          absl::StrCat("cannot convert from ", TypeName(from_type), " to ", TypeName(to_type), ": ",
+                       TypeName(type), " elements are not packed numbers"));
     }
   }
   if (count < 0) {
@@ -153,7 +153,8 @@ void CopyElements(const void* from, void* to, ElementType type, int64_t count) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
   const int64_t last_bits = count * BitsOf(type) % 8;  // count < 2^62 here, or bits >= 8
   if (IsSubByte(type) && last_bits != 0) {
-    static_cast<uint8_t*>(to)[bytes - 1] &= static_cast<uint8_t>(LowMask(static_cast<int>(last_bits)));
+    static_cast<uint8_t*>(to)[bytes - 1] &=
+        static_cast<uint8_t>(LowMask(static_cast<int>(last_bits)));
   }
 }
 
@@ -180,8 +181,8 @@ absl::Status ConvertGeneric(const void* from, ElementType from_type, void* to, E
 namespace convert_internal {
 namespace {
 
-// While in scope the thread's vector unit rounds to nearest, flushes nothing to zero and does not trap;
-// afterwards its flags are as before.
+// While in scope the thread's vector unit rounds to nearest, flushes nothing to zero and does not
+// trap; afterwards its flags are as before.
 class DefaultVectorState {
 #if defined(__SSE2__)
  public:
@@ -209,24 +210,27 @@ class DefaultVectorState {
 std::atomic<bool> force_generic{false};
 
 // `count` elements by a kernel; the last, partial step in buffers of its own.
-void RunKernel(const Kernel& kernel, const KernelArgs& args, const uint8_t* from, int from_bits, uint8_t* to,
-               int to_bits, int64_t count) {
+void RunKernel(const Kernel& kernel, const KernelArgs& args, const uint8_t* from, int from_bits,
+               uint8_t* to, int to_bits, int64_t count) {
   const int64_t steps = count / kernel.step;
   const auto rest = static_cast<int>(count % kernel.step);
   if (steps != 0) kernel.run(from, to, static_cast<size_t>(steps), args);
   if (rest == 0) return;
-  constexpr int kMaxBytes = 8;  // per element; wide destinations of packed sources have the longest steps
+  constexpr int kMaxBytes =
+      8;  // per element; wide destinations of packed sources have the longest steps
   alignas(64) uint8_t from_step[512];
   alignas(64) uint8_t to_step[kMaxStep * kMaxBytes];
   const int64_t done = steps * kernel.step;
   const auto rest_bytes = static_cast<size_t>((rest * from_bits + 7) / 8);
   std::memcpy(from_step, from + done * from_bits / 8, rest_bytes);
-  std::memset(from_step + rest_bytes, 0, static_cast<size_t>(kernel.step * from_bits / 8) - rest_bytes);
+  std::memset(from_step + rest_bytes, 0,
+              static_cast<size_t>(kernel.step * from_bits / 8) - rest_bytes);
   kernel.run(from_step, to_step, 1, args);
   uint8_t* const last = to + done * to_bits / 8;
   const auto result_bytes = static_cast<size_t>((rest * to_bits + 7) / 8);
   std::memcpy(last, to_step, result_bytes);
-  if (const int used = rest * to_bits % 8; used != 0) last[result_bytes - 1] &= static_cast<uint8_t>(LowMask(used));
+  if (const int used = rest * to_bits % 8; used != 0)
+    last[result_bytes - 1] &= static_cast<uint8_t>(LowMask(used));
 }
 
 uint32_t FloatBits(uint64_t code, ElementType type) {
@@ -267,10 +271,11 @@ KernelArgs MakeArgs(ElementType to, const ConvertOptions& options) {
   return args;
 }
 
-// --- Tables of the narrow sources ----------------------------------------------------------------------
+// --- Tables of the narrow sources
+// ----------------------------------------------------------------------
 
-// What each of the 2^unit_bits units becomes: for bytes plane by plane, then result by result; else result
-// by result, repeated up to 128 bytes.
+// What each of the 2^unit_bits units becomes: for bytes plane by plane, then result by result; else
+// result by result, repeated up to 128 bytes.
 std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, ElementType to,
                                      const ConvertOptions& options) {
   uint8_t units[256];
@@ -283,10 +288,12 @@ std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, El
   const int count = 1 << plan.unit_bits;
   const int result_bytes = plan.result_bits / 8;
   uint8_t results[256 * 8];
-  ConvertGeneric(units, from, results, to, count * plan.unit_bits / BitsOf(from), options).IgnoreError();
+  ConvertGeneric(units, from, results, to, count * plan.unit_bits / BitsOf(from), options)
+      .IgnoreError();
   if (plan.unit != TableUnit::kByte) {
     auto table = std::make_unique<uint8_t[]>(128);
-    for (int i = 0; i < 128; ++i) table[static_cast<size_t>(i)] = results[i % (count * result_bytes)];
+    for (int i = 0; i < 128; ++i)
+      table[static_cast<size_t>(i)] = results[i % (count * result_bytes)];
     return table;
   }
   if (plan.result_bits < 8) {
@@ -307,7 +314,8 @@ std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, El
     for (int i = 0; i < 256; ++i) {
       uint64_t code = LoadCode(results, to, i);
       // UINT64 as INT64: 2^63 turns into -2^63, whose bits as an integer are the same.
-      if (to != ElementType::kDouble) code = ConvertCode(code, ElementType::kInt64, ElementType::kDouble);
+      if (to != ElementType::kDouble)
+        code = ConvertCode(code, ElementType::kInt64, ElementType::kDouble);
       table[static_cast<size_t>(kTopWordsOffset + i)] = static_cast<uint8_t>(code >> 48);
       table[static_cast<size_t>(kTopWordsOffset + 256 + i)] = static_cast<uint8_t>(code >> 56);
     }
@@ -324,20 +332,22 @@ size_t OptionIndex(ElementType to, const ConvertOptions& options) {
 }
 
 // Made when first wanted and kept: some 600 KB if ever all are used.
-const uint8_t* FindTable(const TablePlan& plan, ElementType from, ElementType to, const ConvertOptions& options) {
+const uint8_t* FindTable(const TablePlan& plan, ElementType from, ElementType to,
+                         const ConvertOptions& options) {
   static std::atomic<uint8_t*> tables[kElementTypeCount][kElementTypeCount][kOptionCount];
   std::atomic<uint8_t*>& slot =
       tables[static_cast<size_t>(from)][static_cast<size_t>(to)][OptionIndex(to, options)];
   uint8_t* table = slot.load(std::memory_order_acquire);
   if (table != nullptr) return table;
   std::unique_ptr<uint8_t[]> made = MakeTable(plan, from, to, options);
-  if (slot.compare_exchange_strong(table, made.get(), std::memory_order_acq_rel)) return made.release();
+  if (slot.compare_exchange_strong(table, made.get(), std::memory_order_acq_rel))
+    return made.release();
   return table;  // another thread was quicker
 }
 
 // Whether it was done; numeric types, not the same.
-bool ConvertFast(const uint8_t* from, ElementType from_type, uint8_t* to, ElementType to_type, int64_t count,
-                 const ConvertOptions& options) {
+bool ConvertFast(const uint8_t* from, ElementType from_type, uint8_t* to, ElementType to_type,
+                 int64_t count, const ConvertOptions& options) {
   if (force_generic.load(std::memory_order_relaxed)) return false;
   const int from_bits = BitsOf(from_type);
   const int to_bits = BitsOf(to_type);
@@ -377,8 +387,9 @@ absl::Status Convert(const void* from, ElementType from_type, void* to, ElementT
     CopyElements(from, to, from_type, count);
     return absl::OkStatus();
   }
-  if (count > 0 && convert_internal::ConvertFast(static_cast<const uint8_t*>(from), from_type,
-                                                 static_cast<uint8_t*>(to), to_type, count, options)) {
+  if (count > 0 &&
+      convert_internal::ConvertFast(static_cast<const uint8_t*>(from), from_type,
+                                    static_cast<uint8_t*>(to), to_type, count, options)) {
     return absl::OkStatus();
   }
   return ConvertGeneric(from, from_type, to, to_type, count, options);

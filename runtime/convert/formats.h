@@ -3,10 +3,10 @@
 //   code --DecodeNumber--> ExactNumber --EncodeNumber--> code
 //
 // Decoding is exact and encoding rounds once, so that a conversion between any two types has one
-// rounding. Everything is integer arithmetic, constexpr, driven by the rows of kElementTypeTable: no
-// result depends on the state of a floating-point unit, and no format has code of its own beyond what
-// its FloatStyle (infinities, NaNs, zero) demands.
-// Source of the rules: docs/cast-semantics.md, section 3.
+// rounding. Everything is integer arithmetic, constexpr, driven by the rows of kElementTypeTable:
+// no result depends on the state of a floating-point unit, and no format has code of its own beyond
+// what its FloatStyle (infinities, NaNs, zero) demands. Source of the rules:
+// docs/cast-semantics.md, section 3.
 #ifndef ONNX_RUN_RUNTIME_CONVERT_FORMATS_H_
 #define ONNX_RUN_RUNTIME_CONVERT_FORMATS_H_
 
@@ -33,16 +33,18 @@ struct ExactNumber {
   uint64_t significand = 0;
 };
 
-// NaN to FLOAT4E2M1, that has none (decision C2): the code of the standard's test data, whose sign is
-// the reverse of the NaN's.
+// NaN to FLOAT4E2M1, that has none (decision C2): the code of the standard's test data, whose sign
+// is the reverse of the NaN's.
 inline constexpr uint64_t kFloat4PositiveNanCode = 0x8;
 inline constexpr uint64_t kFloat4NegativeNanCode = 0x0;
 
-// FLOAT to a 4 or 2 bit integer (decision C3): to nearest, ties to even, as the standard's pages on int4
-// and int2 say; to wider integers toward zero.
+// FLOAT to a 4 or 2 bit integer (decision C3): to nearest, ties to even, as the standard's pages on
+// int4 and int2 say; to wider integers toward zero.
 constexpr bool RoundsToNearestInteger(const ElementTypeInfo& info) { return info.bits < 8; }
 
-constexpr uint64_t LowMask(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+constexpr uint64_t LowMask(int bits) {
+  return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
 
 constexpr bool HasSignBit(const ElementTypeInfo& info) {
   return info.layout.style != FloatStyle::kE8m0;
@@ -131,10 +133,11 @@ constexpr ExactNumber DecodeNumber(const ElementTypeInfo& info, uint64_t code) {
   return info.kind == ElementKind::kFloat ? DecodeFloat(info, code) : DecodeInteger(info, code);
 }
 
-// |number| * 2^-lsb_exponent as an integer modulo 2^64, rounded to nearest, ties to even, or toward zero.
-// `number` is finite.
+// |number| * 2^-lsb_exponent as an integer modulo 2^64, rounded to nearest, ties to even, or toward
+// zero. `number` is finite.
 constexpr uint64_t RoundMagnitude(const ExactNumber& number, int lsb_exponent, bool to_nearest) {
-  const int drop = lsb_exponent + 63 - number.exponent;  // low bits of the significand to round away
+  const int drop =
+      lsb_exponent + 63 - number.exponent;  // low bits of the significand to round away
   if (drop <= 0) return drop <= -64 ? 0 : number.significand << -drop;
   if (drop > 64) return 0;
   const uint64_t kept = drop == 64 ? 0 : number.significand >> drop;

@@ -1,5 +1,5 @@
-// What the fast paths of the conversion library share: a kernel converts whole steps of elements, and
-// finds its constants in KernelArgs. Internal.
+// What the fast paths of the conversion library share: a kernel converts whole steps of elements,
+// and finds its constants in KernelArgs. Internal.
 #ifndef ONNX_RUN_RUNTIME_CONVERT_KERNELS_H_
 #define ONNX_RUN_RUNTIME_CONVERT_KERNELS_H_
 
@@ -13,23 +13,25 @@ namespace onnx_run::convert_internal {
 
 // Constants of an encoder from FLOAT bits; which are used depends on the destination.
 struct KernelArgs {
-  // Float8 and FLOAT4E2M1. With e the exponent of |x|, not less than that of the least normal value, the
-  // sum |x| + 2^(e + 23 - mantissa bits) is rounded where the destination's last place is.
+  // Float8 and FLOAT4E2M1. With e the exponent of |x|, not less than that of the least normal
+  // value, the sum |x| + 2^(e + 23 - mantissa bits) is rounded where the destination's last place
+  // is.
   uint32_t max_bits = 0;           // |x| is reduced to this value first
   uint32_t special_above = 0;      // greater |x| (and NaN) get special_code
   uint32_t special_code = 0;       // without sign
   uint32_t min_exponent_bits = 0;  // FLOAT bits of the least normal value
   uint32_t code_bias = 0;
   // FLOAT8E8M0.
-  uint32_t round_up = 0;    // added before the mantissa is dropped
-  uint32_t bad_below = 0;   // bits - bad_below > bad_range is NaN
+  uint32_t round_up = 0;   // added before the mantissa is dropped
+  uint32_t bad_below = 0;  // bits - bad_below > bad_range is NaN
   uint32_t bad_range = 0;
   uint32_t max_code = 0;
   // Sources of 8 bits or fewer: the result of every source byte, or of every unit of 4 or 2 bits.
   const uint8_t* table = nullptr;
 };
 
-// Converts `steps` times `Kernel::step` elements. Any alignment; `to` may be `from` when widths match.
+// Converts `steps` times `Kernel::step` elements. Any alignment; `to` may be `from` when widths
+// match.
 using KernelFn = void (*)(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args);
 
 struct Kernel {
@@ -40,15 +42,15 @@ struct Kernel {
 // The greatest step, in elements.
 inline constexpr int kMaxStep = 256;
 
-// Sources of 16 to 64 bits, by vector arithmetic for the CPU at hand. {} when there is none. The caller
-// sees to the default floating-point environment.
+// Sources of 16 to 64 bits, by vector arithmetic for the CPU at hand. {} when there is none. The
+// caller sees to the default floating-point environment.
 Kernel FindArithmeticKernel(ElementType from, ElementType to);
 
 // Sources of 8 bits or fewer, by tables.
 enum class TableUnit : uint8_t { kByte, kNibble, kPair };  // 8, 4 or 2 bits of the source
 
-// Tables of 64 bit results for every byte: 8 planes, the results, and then, in two planes of 256 bytes, the
-// upper 16 bits of each result as a DOUBLE.
+// Tables of 64 bit results for every byte: 8 planes, the results, and then, in two planes of 256
+// bytes, the upper 16 bits of each result as a DOUBLE.
 inline constexpr int kTopWordsOffset = 2 * 256 * 8;
 
 struct TablePlan {

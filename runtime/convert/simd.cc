@@ -1,13 +1,15 @@
-// Conversions from 16, 32 and 64 bit elements by vector arithmetic, compiled once for every instruction
-// set that Highway knows on this architecture and chosen when the program runs.
+// Conversions from 16, 32 and 64 bit elements by vector arithmetic, compiled once for every
+// instruction set that Highway knows on this architecture and chosen when the program runs.
 //
 // A kernel is a loader, that brings elements into 32 bit lanes, and an encoder, that makes the
 // destination's codes of them:
-//   - floats and integers to small floats go through FLOAT bits. Where 24 bits do not hold the source
+//   - floats and integers to small floats go through FLOAT bits. Where 24 bits do not hold the
+//   source
 //     value, it is rounded to odd: truncated, and the last bit set if anything was lost. As every
 //     destination has at least two bits less, the second rounding gives what one rounding would.
 //   - integers, and floats to integers, go through the low 32 bits of the integer.
-// Results depend on the floating-point environment only in ways the caller fixes (DefaultFloatState).
+// Results depend on the floating-point environment only in ways the caller fixes
+// (DefaultFloatState).
 
 // Old x86 is served by the portable path.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
@@ -69,13 +71,21 @@ HWY_INLINE V64 U64(uint64_t value) { return hn::Set(D64(), value); }
 HWY_INLINE hn::Vec<DF32> AsF32(V32 v) { return hn::BitCast(DF32(), v); }
 HWY_INLINE hn::Vec<DF64> AsF64(V64 v) { return hn::BitCast(DF64(), v); }
 template <class V>
-HWY_INLINE V32 Bits32(V v) { return hn::BitCast(D32(), v); }
+HWY_INLINE V32 Bits32(V v) {
+  return hn::BitCast(D32(), v);
+}
 template <class V>
-HWY_INLINE V64 Bits64(V v) { return hn::BitCast(D64(), v); }
+HWY_INLINE V64 Bits64(V v) {
+  return hn::BitCast(D64(), v);
+}
 template <class M>
-HWY_INLINE hn::Mask<D32> Mask32(M mask) { return hn::RebindMask(D32(), mask); }
+HWY_INLINE hn::Mask<D32> Mask32(M mask) {
+  return hn::RebindMask(D32(), mask);
+}
 template <class M>
-HWY_INLINE hn::Mask<D64> Mask64(M mask) { return hn::RebindMask(D64(), mask); }
+HWY_INLINE hn::Mask<D64> Mask64(M mask) {
+  return hn::RebindMask(D64(), mask);
+}
 
 // Shifts by any count; 0 when the count is not less than the width of a lane.
 template <class V>
@@ -84,11 +94,12 @@ HWY_INLINE V ShiftLeftAny(V v, V count) {
   return v << count;
 #else
   const hn::DFromV<V> d;
-  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V>>) * 8;
-  const hn::RebindToSigned<hn::DFromV<V>> di;
+  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V> >) * 8;
+  const hn::RebindToSigned<hn::DFromV<V> > di;
   // Counts seen as signed: negative ones are out of range too.
-  const auto in_range = hn::RebindMask(
-      d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)), hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
+  const auto in_range =
+      hn::RebindMask(d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)),
+                                   hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
   return hn::IfThenElseZero(in_range, v << hn::And(count, hn::Set(d, kBits - 1)));
 #endif
 }
@@ -98,10 +109,11 @@ HWY_INLINE V ShiftRightAny(V v, V count) {
   return v >> count;
 #else
   const hn::DFromV<V> d;
-  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V>>) * 8;
-  const hn::RebindToSigned<hn::DFromV<V>> di;
-  const auto in_range = hn::RebindMask(
-      d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)), hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
+  constexpr auto kBits = sizeof(hn::TFromD<hn::DFromV<V> >) * 8;
+  const hn::RebindToSigned<hn::DFromV<V> > di;
+  const auto in_range =
+      hn::RebindMask(d, hn::AndNot(hn::Lt(hn::BitCast(di, count), hn::Zero(di)),
+                                   hn::Lt(hn::BitCast(di, count), hn::Set(di, kBits))));
   return hn::IfThenElseZero(in_range, v >> hn::And(count, hn::Set(d, kBits - 1)));
 #endif
 }
@@ -118,10 +130,13 @@ HWY_INLINE V32 SelectBits(V32 mask, V32 yes, V32 no) {
 // Unsigned a > b.
 HWY_INLINE hn::Mask<D32> Above(V32 a, V32 b) { return hn::Gt(a, b); }
 
-// --- Narrowing --------------------------------------------------------------------------------------
+// --- Narrowing
+// --------------------------------------------------------------------------------------
 
 // The low halves of the lanes of `low`, then of `high`.
-HWY_INLINE V32 Narrow64(V64 low, V64 high) { return hn::ConcatEven(D32(), Bits32(high), Bits32(low)); }
+HWY_INLINE V32 Narrow64(V64 low, V64 high) {
+  return hn::ConcatEven(D32(), Bits32(high), Bits32(low));
+}
 
 // Lanes of 16 bits or fewer.
 HWY_INLINE V16 Narrow32(V32 a, V32 b) {
@@ -140,11 +155,13 @@ HWY_INLINE V16 Narrow32(V32 a, V32 b) {
 // Lanes of 8 bits or fewer, in order.
 HWY_INLINE V8 Narrow32(V32 a, V32 b, V32 c, V32 d) {
 #if ONNX_RUN_AVX3
-  const __m512i packed = _mm512_packus_epi16(_mm512_packus_epi32(a.raw, b.raw), _mm512_packus_epi32(c.raw, d.raw));
+  const __m512i packed =
+      _mm512_packus_epi16(_mm512_packus_epi32(a.raw, b.raw), _mm512_packus_epi32(c.raw, d.raw));
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return V8{_mm512_permutexvar_epi32(order, packed)};
 #elif ONNX_RUN_AVX2
-  const __m256i packed = _mm256_packus_epi16(_mm256_packus_epi32(a.raw, b.raw), _mm256_packus_epi32(c.raw, d.raw));
+  const __m256i packed =
+      _mm256_packus_epi16(_mm256_packus_epi32(a.raw, b.raw), _mm256_packus_epi32(c.raw, d.raw));
   return V8{_mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))};
 #elif ONNX_RUN_X86
   return V8{_mm_packus_epi16(_mm_packus_epi32(a.raw, b.raw), _mm_packus_epi32(c.raw, d.raw))};
@@ -197,7 +214,8 @@ HWY_INLINE void StoreCodes(V32 a, V32 b, V32 c, V32 d, uint8_t* to) {
   }
 }
 
-// --- Loaders of FLOAT bits ---------------------------------------------------------------------------
+// --- Loaders of FLOAT bits
+// ---------------------------------------------------------------------------
 
 template <ElementType kType>
 constexpr int kBytes = kElementTypeTable[static_cast<size_t>(kType)].bits / 8;
@@ -221,7 +239,8 @@ struct LoadFloat16 {
     const V32 sign = hn::ShiftLeft<16>(hn::And(half, U32(0x8000)));
     const V32 infinity = U32(0x7C00U << 13);
     V32 bits = Bits32(hn::Mul(AsF32(magnitude), hn::Set(DF32(), 0x1p112F)));
-    bits = hn::IfThenElse(hn::Not(Above(infinity, magnitude)), hn::Or(magnitude, U32(0x7F800000)), bits);
+    bits = hn::IfThenElse(hn::Not(Above(infinity, magnitude)), hn::Or(magnitude, U32(0x7F800000)),
+                          bits);
     bits = hn::IfThenElse(Above(magnitude, infinity), hn::Or(bits, U32(0x00400000)), bits);
     return hn::Or(bits, sign);
 #endif
@@ -308,7 +327,9 @@ struct LoadInt32AsFloat {
   }
 };
 
-HWY_INLINE V32 JoinHalves(hn::Vec<H32> low, hn::Vec<H32> high) { return hn::Combine(D32(), high, low); }
+HWY_INLINE V32 JoinHalves(hn::Vec<H32> low, hn::Vec<H32> high) {
+  return hn::Combine(D32(), high, low);
+}
 
 // FLOAT bits of DOUBLEs, rounded to odd; infinite from 2^128 on.
 HWY_INLINE hn::Vec<H32> OddFloatFromDouble(hn::Vec<DF64> v) {
@@ -346,19 +367,22 @@ struct LoadDoubleAsFloat {
                       OddFloatFromDouble(LoadBytes(DF64(), p + 8 * kLanes64)));
   }
 };
-// As LoadDoubleAsFloat for destinations to which values below 2^-100 are all the same, and those above 2^100:
-// bits lost to the subnormals of FLOAT do not matter, nor what is beyond its range.
+// As LoadDoubleAsFloat for destinations to which values below 2^-100 are all the same, and those
+// above 2^100: bits lost to the subnormals of FLOAT do not matter, nor what is beyond its range.
 #if ONNX_RUN_AVX3
 struct LoadDoubleForTiny {
   static constexpr int kSize = 8;
   static HWY_INLINE hn::Vec<H32> Half(const uint8_t* p) {
     const V64 v = LoadBytes(D64(), p);
     const __m512d value = AsF64(v).raw;
-    const __m256i bits = _mm256_castps_si256(_mm512_cvt_roundpd_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+    const __m256i bits =
+        _mm256_castps_si256(_mm512_cvt_roundpd_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
     const __mmask8 inexact = _mm512_test_epi64_mask(v.raw, _mm512_set1_epi64(0x1FFFFFFF));
     return hn::Vec<H32>{_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1))};
   }
-  static HWY_INLINE V32 Load(const uint8_t* p) { return JoinHalves(Half(p), Half(p + 8 * kLanes64)); }
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return JoinHalves(Half(p), Half(p + 8 * kLanes64));
+  }
 };
 #else
 using LoadDoubleForTiny = LoadDoubleAsFloat;
@@ -372,7 +396,8 @@ struct LoadDoubleAsNearestFloat {
   }
 };
 
-// Exact DOUBLE of numbers below 2^53, or with their low 11 bits zero; else rounded to nearest, once.
+// Exact DOUBLE of numbers below 2^53, or with their low 11 bits zero; else rounded to nearest,
+// once.
 HWY_INLINE hn::Vec<DF64> DoubleFromU64(V64 v) {
 #if ONNX_RUN_AVX3
   return hn::Vec<DF64>{_mm512_cvtepu64_pd(v.raw)};
@@ -391,7 +416,8 @@ HWY_INLINE hn::Vec<DF64> DoubleFromI64(V64 v) {
   // As above, the high half biased to be positive.
   const V64 high = hn::Xor(hn::ShiftRight<32>(v), U64(0x4530000080000000));
   const V64 low = hn::Or(hn::And(v, U64(0xFFFFFFFF)), U64(0x4330000000000000));
-  const auto high_part = hn::Sub(AsF64(high), hn::Set(DF64(), 0x1.00000801p84));  // 2^84 + 2^63 + 2^52
+  const auto high_part =
+      hn::Sub(AsF64(high), hn::Set(DF64(), 0x1.00000801p84));  // 2^84 + 2^63 + 2^52
   return hn::Add(high_part, AsF64(low));
 #endif
 }
@@ -419,7 +445,8 @@ HWY_INLINE hn::Vec<H32> FloatFrom64(V64 v) {
     return hn::Vec<H32>{_mm256_castps_si256(t)};
   } else {
     constexpr int kToZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-    const __m256 t = kSigned ? _mm512_cvt_roundepi64_ps(v.raw, kToZero) : _mm512_cvt_roundepu64_ps(v.raw, kToZero);
+    const __m256 t = kSigned ? _mm512_cvt_roundepi64_ps(v.raw, kToZero)
+                             : _mm512_cvt_roundepu64_ps(v.raw, kToZero);
     const __m512i back = kSigned ? _mm512_cvttps_epi64(t) : _mm512_cvttps_epu64(t);
     const __mmask8 inexact = _mm512_cmpneq_epi64_mask(back, v.raw);
     const __m256i bits = _mm256_castps_si256(t);
@@ -441,8 +468,8 @@ struct Load64AsFloat {
   }
 };
 
-// For destinations that end below 2^24 (all of 16 bits or fewer but BFLOAT16 and FLOAT8E8M0): what FLOAT
-// does not hold is too large for them, and stays so.
+// For destinations that end below 2^24 (all of 16 bits or fewer but BFLOAT16 and FLOAT8E8M0): what
+// FLOAT does not hold is too large for them, and stays so.
 #if ONNX_RUN_AVX3
 template <bool kSigned>
 struct Load64ForTiny {
@@ -463,7 +490,8 @@ template <bool kSigned>
 using Load64ForTiny = Load64AsFloat<kSigned, true>;
 #endif
 
-// --- Loaders of integers -----------------------------------------------------------------------------
+// --- Loaders of integers
+// -----------------------------------------------------------------------------
 
 template <int kSourceBytes>
 struct LoadLow32 {  // zero-extended, or truncated
@@ -510,19 +538,26 @@ struct LoadDoubleAsInteger {
     if constexpr (kNearest) return IntegerFromDouble(Bits64(hn::Round(AsF64(bits))));
     return IntegerFromDouble(bits);
   }
-  static HWY_INLINE V32 Load(const uint8_t* p) { return Narrow64(Load64(p), Load64(p + 8 * kLanes64)); }
+  static HWY_INLINE V32 Load(const uint8_t* p) {
+    return Narrow64(Load64(p), Load64(p + 8 * kLanes64));
+  }
 };
 
-// --- Encoders ----------------------------------------------------------------------------------------
+// --- Encoders
+// ----------------------------------------------------------------------------------------
 
-HWY_INLINE hn::Mask<D32> IsNan(V32 v) { return Above(hn::And(v, U32(0x7FFFFFFF)), U32(0x7F800000)); }
+HWY_INLINE hn::Mask<D32> IsNan(V32 v) {
+  return Above(hn::And(v, U32(0x7FFFFFFF)), U32(0x7F800000));
+}
 
-// The rounded code of the magnitude of a format with kMantissa bits, in the low bits of each lane; what
-// is above them is of no meaning.
+// The rounded code of the magnitude of a format with kMantissa bits, in the low bits of each lane;
+// what is above them is of no meaning.
 template <int kMantissa>
-HWY_INLINE V32 SmallFloatMagnitude(V32 magnitude, V32 max_bits, V32 min_exponent_bits, V32 code_bias) {
+HWY_INLINE V32 SmallFloatMagnitude(V32 magnitude, V32 max_bits, V32 min_exponent_bits,
+                                   V32 code_bias) {
   const V32 x = Bits32(hn::Min(AsF32(magnitude), AsF32(max_bits)));
-  const V32 exponent = Bits32(hn::Max(AsF32(hn::And(x, U32(0x7F800000))), AsF32(min_exponent_bits)));
+  const V32 exponent =
+      Bits32(hn::Max(AsF32(hn::And(x, U32(0x7F800000))), AsF32(min_exponent_bits)));
   const V32 rounder = hn::Add(exponent, U32((23U - kMantissa) << 23));
   // The low bits are those of the significand in the destination's last places.
   const V32 sum = Bits32(hn::Add(AsF32(x), AsF32(rounder)));
@@ -534,8 +569,10 @@ struct EncodeFloat8 {
   static constexpr int kBits = 8;
   const V32 max_bits, special_above, special_code, min_exponent_bits, code_bias;
   explicit HWY_INLINE EncodeFloat8(const KernelArgs& args)
-      : max_bits(U32(args.max_bits)), special_above(U32(args.special_above)),
-        special_code(U32(args.special_code)), min_exponent_bits(U32(args.min_exponent_bits)),
+      : max_bits(U32(args.max_bits)),
+        special_above(U32(args.special_above)),
+        special_code(U32(args.special_code)),
+        min_exponent_bits(U32(args.min_exponent_bits)),
         code_bias(U32(args.code_bias)) {}
   HWY_INLINE V32 operator()(V32 v) const {
     const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
@@ -561,12 +598,14 @@ struct EncodeFloat4 {
   static constexpr int kBits = 4;
   const V32 max_bits, min_exponent_bits, code_bias;
   explicit HWY_INLINE EncodeFloat4(const KernelArgs& args)
-      : max_bits(U32(args.max_bits)), min_exponent_bits(U32(args.min_exponent_bits)),
+      : max_bits(U32(args.max_bits)),
+        min_exponent_bits(U32(args.min_exponent_bits)),
         code_bias(U32(args.code_bias)) {}
   HWY_INLINE V32 operator()(V32 v) const {
     const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
     const auto nan = Above(magnitude, U32(0x7F800000));
-    const V32 code = hn::And(SmallFloatMagnitude<1>(magnitude, max_bits, min_exponent_bits, code_bias), U32(0x7));
+    const V32 code = hn::And(
+        SmallFloatMagnitude<1>(magnitude, max_bits, min_exponent_bits, code_bias), U32(0x7));
     const V32 sign = hn::And(hn::ShiftRight<28>(v), U32(0x8));
     // kFloat4PositiveNanCode, kFloat4NegativeNanCode
     return hn::IfThenElse(nan, hn::Xor(sign, U32(0x8)), hn::Or(code, sign));
@@ -578,14 +617,17 @@ struct EncodeFloat16 {
   explicit HWY_INLINE EncodeFloat16(const KernelArgs&) {}
   HWY_INLINE V32 operator()(V32 v) const {
 #if ONNX_RUN_AVX3
-    return V32{_mm512_cvtepu16_epi32(_mm512_cvtps_ph(AsF32(v).raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))};
+    return V32{_mm512_cvtepu16_epi32(
+        _mm512_cvtps_ph(AsF32(v).raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))};
 #elif ONNX_RUN_AVX2
     return V32{_mm256_cvtepu16_epi32(_mm256_cvtps_ph(AsF32(v).raw, _MM_FROUND_TO_NEAREST_INT))};
 #else
     const V32 magnitude = hn::And(v, U32(0x7FFFFFFF));
-    const V32 code = SmallFloatMagnitude<10>(magnitude, U32(0x47800000), U32(0x38800000), U32(113U << 10));
+    const V32 code =
+        SmallFloatMagnitude<10>(magnitude, U32(0x47800000), U32(0x38800000), U32(113U << 10));
     const V32 nan = hn::Or(hn::ShiftRight<13>(magnitude), U32(0x7E00));
-    const V32 result = hn::And(hn::IfThenElse(Above(magnitude, U32(0x7F800000)), nan, code), U32(0x7FFF));
+    const V32 result =
+        hn::And(hn::IfThenElse(Above(magnitude, U32(0x7F800000)), nan, code), U32(0x7FFF));
     return hn::Or(result, hn::And(hn::ShiftRight<16>(v), U32(0x8000)));
 #endif
   }
@@ -603,7 +645,9 @@ struct EncodeE8m0 {
   static constexpr int kBits = 8;
   const V32 round_up, bad_below, bad_range, max_code;
   explicit HWY_INLINE EncodeE8m0(const KernelArgs& args)
-      : round_up(U32(args.round_up)), bad_below(U32(args.bad_below)), bad_range(U32(args.bad_range)),
+      : round_up(U32(args.round_up)),
+        bad_below(U32(args.bad_below)),
+        bad_range(U32(args.bad_range)),
         max_code(U32(args.max_code)) {}
   HWY_INLINE V32 operator()(V32 v) const {
     const V32 least = U32(0x00400000);  // 2^-127
@@ -618,9 +662,7 @@ struct EncodeE8m0 {
 struct EncodeBool {
   static constexpr int kBits = 8;
   explicit HWY_INLINE EncodeBool(const KernelArgs&) {}
-  HWY_INLINE V32 operator()(V32 v) const {
-    return hn::Min(hn::And(v, U32(0x7FFFFFFF)), U32(1));
-  }
+  HWY_INLINE V32 operator()(V32 v) const { return hn::Min(hn::And(v, U32(0x7FFFFFFF)), U32(1)); }
 };
 struct EncodeFloat {
   static constexpr int kBits = 32;
@@ -630,7 +672,9 @@ struct EncodeFloat {
 struct EncodeQuietFloat {  // where the loader's NaNs may signal
   static constexpr int kBits = 32;
   explicit HWY_INLINE EncodeQuietFloat(const KernelArgs&) {}
-  HWY_INLINE V32 operator()(V32 v) const { return hn::IfThenElse(IsNan(v), hn::Or(v, U32(0x00400000)), v); }
+  HWY_INLINE V32 operator()(V32 v) const {
+    return hn::IfThenElse(IsNan(v), hn::Or(v, U32(0x00400000)), v);
+  }
 };
 
 // FLOAT truncated to an integer modulo 2^32; see IntegerFromDouble.
@@ -643,8 +687,8 @@ HWY_INLINE V32 IntegerFromFloat(V32 bits) {
   const V32 sign = Bits32(hn::BroadcastSignBit(hn::BitCast(DI32(), bits)));
   return hn::Sub(hn::Xor(magnitude, sign), sign);
 }
-// The low 8 bits (of BFLOAT16 and FLOAT16 values: 16). From 2^31 on they are 0, as they are in what the
-// unit of x86 gives then, and for NaN.
+// The low 8 bits (of BFLOAT16 and FLOAT16 values: 16). From 2^31 on they are 0, as they are in what
+// the unit of x86 gives then, and for NaN.
 template <bool kNearest>
 HWY_INLINE V32 LowIntegerFromFloat(V32 v) {
 #if ONNX_RUN_AVX3
@@ -665,7 +709,8 @@ struct EncodeInteger {
     if constexpr (kBits == 32) return IntegerFromFloat(v);
     constexpr uint32_t kMask = (1U << (kBits % 32)) - 1;
     if constexpr (kBits < 8) return hn::And(LowIntegerFromFloat<true>(v), U32(kMask));
-    if constexpr (kBits == 8 || kShortSource) return hn::And(LowIntegerFromFloat<false>(v), U32(kMask));
+    if constexpr (kBits == 8 || kShortSource)
+      return hn::And(LowIntegerFromFloat<false>(v), U32(kMask));
     return hn::And(IntegerFromFloat(v), U32(kMask));
   }
 };
@@ -695,7 +740,8 @@ void Run32(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& arg
   }
 }
 
-// --- 16 bit sources in lanes of 16 bits --------------------------------------------------------------
+// --- 16 bit sources in lanes of 16 bits
+// --------------------------------------------------------------
 
 #if ONNX_RUN_AVX3
 
@@ -715,29 +761,33 @@ uint32_t Bits16(uint32_t float_bits) {
   return bits < 0x7C00 ? bits : 0x7C00;
 }
 
-// The rounded code of a magnitude in FLOAT16 (kSource = 10) or BFLOAT16 (7) bits. Codes beyond the greatest
-// one go on.
+// The rounded code of a magnitude in FLOAT16 (kSource = 10) or BFLOAT16 (7) bits. Codes beyond the
+// greatest one go on.
 template <int kSource, int kMantissa>
 struct Magnitude16 {
   __m512i least_exponent;  // the source's exponent field of the destination's least normal value
   explicit HWY_INLINE Magnitude16(const KernelArgs& args)
-      : least_exponent(U16((args.min_exponent_bits >> 23) - (kSource == 10 ? kFloat16Rebias : 0))) {}
+      : least_exponent(U16((args.min_exponent_bits >> 23) - (kSource == 10 ? kFloat16Rebias : 0))) {
+  }
   HWY_INLINE __m512i operator()(__m512i magnitude) const {
     const __m512i exponent = _mm512_srli_epi16(magnitude, kSource);
-    // 1.m with its leading bit at bit 14. Subnormals of the source are less than half of any least value.
-    const __m512i significand = _mm512_ternarylogic_epi32(_mm512_slli_epi16(magnitude, 14 - kSource), U16(0x3FFF),
-                                                          U16(0x4000), 0xEA);  // (a & b) | c
+    // 1.m with its leading bit at bit 14. Subnormals of the source are less than half of any least
+    // value.
+    const __m512i significand = _mm512_ternarylogic_epi32(
+        _mm512_slli_epi16(magnitude, 14 - kSource), U16(0x3FFF), U16(0x4000), 0xEA);  // (a & b) | c
     const __m512i steps_below = _mm512_subs_epu16(least_exponent, exponent);
     const __m512i steps_above = _mm512_subs_epu16(exponent, least_exponent);
     constexpr int kFraction = 14 - kMantissa;
     const __m512i aligned = _mm512_srlv_epi16(significand, steps_below);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(aligned, kFraction), U16(1));
-    const __m512i rounded =
-        _mm512_srli_epi16(_mm512_add_epi16(_mm512_add_epi16(aligned, U16((1U << (kFraction - 1)) - 1)), odd), kFraction);
+    const __m512i rounded = _mm512_srli_epi16(
+        _mm512_add_epi16(_mm512_add_epi16(aligned, U16((1U << (kFraction - 1)) - 1)), odd),
+        kFraction);
     return _mm512_add_epi16(rounded, _mm512_slli_epi16(steps_above, kMantissa));
   }
 };
-// FLOAT16 and the float8 of 5 exponent bits have their subnormals at the same place; FNUZ is one step off.
+// FLOAT16 and the float8 of 5 exponent bits have their subnormals at the same place; FNUZ is one
+// step off.
 template <bool kFnuz>
 HWY_INLINE __m512i Float8e5m2Magnitude(__m512i magnitude) {
   // Twice the value: of a subnormal twice the bits, else one more in the exponent.
@@ -754,7 +804,8 @@ struct Encode16Float8 {
   explicit HWY_INLINE Encode16Float8(const KernelArgs& args)
       : round(args),
         greatest(U16((args.max_bits >> (23 - kMantissa)) - args.code_bias + (1U << kMantissa))),
-        special_above(U16(Bits16<kSource>(args.special_above))), special_code(U16(args.special_code)) {}
+        special_above(U16(Bits16<kSource>(args.special_above))),
+        special_code(U16(args.special_code)) {}
   HWY_INLINE __m512i operator()(__m512i v) const {
     const __m512i magnitude = _mm512_and_si512(v, U16(0x7FFF));
     const __mmask32 special = _mm512_cmpgt_epi16_mask(magnitude, special_above);
@@ -772,12 +823,13 @@ struct Encode16Float8 {
       return _mm512_mask_mov_epi16(_mm512_maskz_mov_epi16(not_zero, code), special, special_code);
     } else {
       code = _mm512_mask_mov_epi16(code, special, special_code);
-      return _mm512_ternarylogic_epi32(U16(0x7F), code, sign, 0xCA);  // bits of code where 7F has ones
+      return _mm512_ternarylogic_epi32(U16(0x7F), code, sign,
+                                       0xCA);  // bits of code where 7F has ones
     }
   }
 };
-// FLOAT4E2M1 by a table: the exponents -2 to 5 and three mantissa bits, the last one set if anything is
-// lost, tell all its values and ties apart.
+// FLOAT4E2M1 by a table: the exponents -2 to 5 and three mantissa bits, the last one set if
+// anything is lost, tell all its values and ties apart.
 template <int kSource>
 struct Encode16Float4 {
   static constexpr int kBits = 4;
@@ -788,12 +840,12 @@ struct Encode16Float4 {
     for (int i = 0; i < 64; ++i) {
       // 1.m * 2^e in eighths of 2^-2; half of the least value is 8 of them
       const int value = (8 + i % 8) << (i / 8);
-      codes[i] = static_cast<uint16_t>(value <= 8    ? 0
-                                       : value < 24  ? 1
-                                       : value <= 40 ? 2
-                                       : value < 56  ? 3
-                                       : value <= 80 ? 4
-                                       : value < 112 ? 5
+      codes[i] = static_cast<uint16_t>(value <= 8     ? 0
+                                       : value < 24   ? 1
+                                       : value <= 40  ? 2
+                                       : value < 56   ? 3
+                                       : value <= 80  ? 4
+                                       : value < 112  ? 5
                                        : value <= 160 ? 6
                                                       : 7);
     }
@@ -804,9 +856,11 @@ struct Encode16Float4 {
     const __m512i magnitude = _mm512_and_si512(v, U16(0x7FFF));
     const __mmask32 nan = _mm512_cmpgt_epi16_mask(magnitude, U16(kSource == 7 ? 0x7F80 : 0x7C00));
     const __m512i low = U16((1U << kDrop) - 1);
-    const __m512i odd = _mm512_or_si512(magnitude, _mm512_add_epi16(_mm512_and_si512(magnitude, low), low));
+    const __m512i odd =
+        _mm512_or_si512(magnitude, _mm512_add_epi16(_mm512_and_si512(magnitude, low), low));
     constexpr uint32_t kFirst = ((kSource == 7 ? 127U : 15U) - 2) << 3;
-    const __m512i index = _mm512_min_epu16(_mm512_subs_epu16(_mm512_srli_epi16(odd, kDrop), U16(kFirst)), U16(63));
+    const __m512i index =
+        _mm512_min_epu16(_mm512_subs_epu16(_mm512_srli_epi16(odd, kDrop), U16(kFirst)), U16(63));
     const __m512i code = _mm512_permutex2var_epi16(table0, index, table1);
     const __m512i sign = _mm512_srli_epi16(v, 12);
     const __m512i result = _mm512_ternarylogic_epi32(U16(0x7), code, sign, 0xCA);
@@ -818,15 +872,19 @@ struct Encode16Bfloat16E8m0 {
   static constexpr int kBits = 8;
   const __m512i round_up, bad_below, bad_range, max_code;
   explicit HWY_INLINE Encode16Bfloat16E8m0(const KernelArgs& args)
-      : round_up(U16(args.round_up >> 16)), bad_below(U16(args.bad_below >> 16)),
-        bad_range(U16(args.bad_range >> 16)), max_code(U16(args.max_code)) {}
+      : round_up(U16(args.round_up >> 16)),
+        bad_below(U16(args.bad_below >> 16)),
+        bad_range(U16(args.bad_range >> 16)),
+        max_code(U16(args.max_code)) {}
   HWY_INLINE __m512i operator()(__m512i v) const {  // as EncodeE8m0
     const __m512i x = _mm512_maskz_mov_epi16(_mm512_cmpneq_epi16_mask(v, U16(0x8000)), v);
     const __m512i raised = _mm512_max_epu16(x, U16(0x0040));
     const __m512i aligned =
         _mm512_min_epu16(raised, _mm512_sub_epi16(_mm512_add_epi16(raised, raised), U16(0x0080)));
-    const __m512i code = _mm512_min_epu16(_mm512_srli_epi16(_mm512_add_epi16(aligned, round_up), 7), max_code);
-    return _mm512_mask_mov_epi16(code, _mm512_cmpgt_epu16_mask(_mm512_sub_epi16(x, bad_below), bad_range), U16(0xFF));
+    const __m512i code =
+        _mm512_min_epu16(_mm512_srli_epi16(_mm512_add_epi16(aligned, round_up), 7), max_code);
+    return _mm512_mask_mov_epi16(
+        code, _mm512_cmpgt_epu16_mask(_mm512_sub_epi16(x, bad_below), bad_range), U16(0xFF));
   }
 };
 
@@ -835,7 +893,8 @@ void Run16(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& arg
   const Encoder encode(args);
   const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
   for (; steps != 0; --steps, from += 128, to += 8 * Encoder::kBits) {
-    const __m512i packed = _mm512_packus_epi16(encode(Loader::Load(from)), encode(Loader::Load(from + 64)));
+    const __m512i packed =
+        _mm512_packus_epi16(encode(Loader::Load(from)), encode(Loader::Load(from + 64)));
     StoreByteCodes<Encoder::kBits>(V8{_mm512_permutexvar_epi64(order, packed)}, to);
   }
 }
@@ -843,16 +902,16 @@ void Run16(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& arg
 template <class Loader, int kSource>
 KernelFn ToTiny16(ElementType to) {
   switch (to) {
-    case ElementType::kFloat8e4m3fn: return &Run16<Loader, Encode16Float8<kSource, 3, false>>;
-    case ElementType::kFloat8e4m3fnuz: return &Run16<Loader, Encode16Float8<kSource, 3, true>>;
-    case ElementType::kFloat8e5m2: return &Run16<Loader, Encode16Float8<kSource, 2, false>>;
-    case ElementType::kFloat8e5m2fnuz: return &Run16<Loader, Encode16Float8<kSource, 2, true>>;
-    case ElementType::kFloat4e2m1: return &Run16<Loader, Encode16Float4<kSource>>;
+    case ElementType::kFloat8e4m3fn: return &Run16<Loader, Encode16Float8<kSource, 3, false> >;
+    case ElementType::kFloat8e4m3fnuz: return &Run16<Loader, Encode16Float8<kSource, 3, true> >;
+    case ElementType::kFloat8e5m2: return &Run16<Loader, Encode16Float8<kSource, 2, false> >;
+    case ElementType::kFloat8e5m2fnuz: return &Run16<Loader, Encode16Float8<kSource, 2, true> >;
+    case ElementType::kFloat4e2m1: return &Run16<Loader, Encode16Float4<kSource> >;
     default: return nullptr;
   }
 }
-// 16 bit integers have no subnormals in any float8: the magnitude becomes FLOAT, exactly, whose bits are
-// rounded where the destination's mantissa ends.
+// 16 bit integers have no subnormals in any float8: the magnitude becomes FLOAT, exactly, whose
+// bits are rounded where the destination's mantissa ends.
 template <int kMantissa, bool kFnuz>
 struct EncodeIntegerFloat8 {
   static constexpr int kBits = kMantissa == 1 ? 4 : 8;
@@ -882,8 +941,11 @@ struct EncodeIntegerE8m0 {
   const __m512i round_up;
   const __m512i least;  // below it is NaN: 1 where zero is
   explicit HWY_INLINE EncodeIntegerE8m0(const KernelArgs& args)
-      : round_up(_mm512_set1_epi32(static_cast<int>(args.round_up))), least(U16(args.bad_below != 0 ? 1 : 0)) {}
-  HWY_INLINE __m512i Round(__m512i bits) const { return _mm512_srli_epi32(_mm512_add_epi32(bits, round_up), 23); }
+      : round_up(_mm512_set1_epi32(static_cast<int>(args.round_up))),
+        least(U16(args.bad_below != 0 ? 1 : 0)) {}
+  HWY_INLINE __m512i Round(__m512i bits) const {
+    return _mm512_srli_epi32(_mm512_add_epi32(bits, round_up), 23);
+  }
   HWY_INLINE __m512i Finish(__m512i rounded, __m512i sign, __m512i magnitude) const {
     const __mmask32 bad = _mm512_movepi16_mask(sign) | _mm512_cmplt_epu16_mask(magnitude, least);
     return _mm512_mask_mov_epi16(rounded, bad, U16(0xFF));
@@ -903,23 +965,24 @@ void RunInteger16(const uint8_t* from, uint8_t* to, size_t steps, const KernelAr
       // Apart and together again within blocks of 128 bits: the order stays.
       const __m512 low = _mm512_cvtepi32_ps(_mm512_unpacklo_epi16(magnitude, zero));
       const __m512 high = _mm512_cvtepi32_ps(_mm512_unpackhi_epi16(magnitude, zero));
-      const __m512i rounded =
-          _mm512_packus_epi32(encode.Round(_mm512_castps_si512(low)), encode.Round(_mm512_castps_si512(high)));
+      const __m512i rounded = _mm512_packus_epi32(encode.Round(_mm512_castps_si512(low)),
+                                                  encode.Round(_mm512_castps_si512(high)));
       codes[i] = encode.Finish(rounded, kSigned ? v : zero, magnitude);
     }
-    StoreByteCodes<Encoder::kBits>(V8{_mm512_permutexvar_epi64(order, _mm512_packus_epi16(codes[0], codes[1]))}, to);
+    StoreByteCodes<Encoder::kBits>(
+        V8{_mm512_permutexvar_epi64(order, _mm512_packus_epi16(codes[0], codes[1]))}, to);
   }
 }
 
 template <bool kSigned>
 KernelFn Integer16ToTiny(ElementType to) {
   switch (to) {
-    case ElementType::kFloat8e4m3fn: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, false>>;
-    case ElementType::kFloat8e4m3fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, true>>;
-    case ElementType::kFloat8e5m2: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, false>>;
-    case ElementType::kFloat8e5m2fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, true>>;
+    case ElementType::kFloat8e4m3fn: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, false> >;
+    case ElementType::kFloat8e4m3fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<3, true> >;
+    case ElementType::kFloat8e5m2: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, false> >;
+    case ElementType::kFloat8e5m2fnuz: return &RunInteger16<kSigned, EncodeIntegerFloat8<2, true> >;
     case ElementType::kFloat8e8m0: return &RunInteger16<kSigned, EncodeIntegerE8m0>;
-    case ElementType::kFloat4e2m1: return &RunInteger16<kSigned, EncodeIntegerFloat8<1, false>>;
+    case ElementType::kFloat4e2m1: return &RunInteger16<kSigned, EncodeIntegerFloat8<1, false> >;
     default: return nullptr;
   }
 }
@@ -939,7 +1002,8 @@ KernelFn Find16(ElementType from, ElementType to) {
 KernelFn Find16(ElementType, ElementType) { return nullptr; }
 #endif
 
-// --- 64 bit destinations -----------------------------------------------------------------------------
+// --- 64 bit destinations
+// -----------------------------------------------------------------------------
 
 template <bool kSigned>
 struct Extend16 {
@@ -990,7 +1054,8 @@ struct LoadFloat16AsDouble {
   static constexpr int kSize = 2;
   static HWY_INLINE V64 Load(const uint8_t* p) {
 #if ONNX_RUN_AVX3
-    return DoubleFromFloat(hn::Vec<H32>{_mm256_castps_si256(_mm256_cvtph_ps(LoadBytes(Q16(), p).raw))});
+    return DoubleFromFloat(
+        hn::Vec<H32>{_mm256_castps_si256(_mm256_cvtph_ps(LoadBytes(Q16(), p).raw))});
 #elif ONNX_RUN_AVX2
     return DoubleFromFloat(hn::Vec<H32>{_mm_castps_si128(_mm_cvtph_ps(LoadBytes(Q16(), p).raw))});
 #else
@@ -1000,7 +1065,8 @@ struct LoadFloat16AsDouble {
     const V64 sign = hn::ShiftLeft<48>(hn::And(half, U64(0x8000)));
     const V64 infinity = U64(uint64_t{0x7C00} << 42);
     V64 bits = Bits64(hn::Mul(AsF64(magnitude), hn::Set(DF64(), 0x1p1008)));
-    bits = hn::IfThenElse(hn::Not(hn::Gt(infinity, magnitude)), hn::Or(magnitude, U64(0x7FF0000000000000)), bits);
+    bits = hn::IfThenElse(hn::Not(hn::Gt(infinity, magnitude)),
+                          hn::Or(magnitude, U64(0x7FF0000000000000)), bits);
     bits = hn::IfThenElse(hn::Gt(magnitude, infinity), hn::Or(bits, U64(0x0008000000000000)), bits);
     return hn::Or(bits, sign);
 #endif
@@ -1033,7 +1099,8 @@ void Run64(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
   }
 }
 
-// --- Which kernel ------------------------------------------------------------------------------------
+// --- Which kernel
+// ------------------------------------------------------------------------------------
 
 // From FLOAT bits, rounded to odd; Tiny will do for destinations of a small range.
 template <class Loader, class Tiny>
@@ -1041,10 +1108,10 @@ KernelFn ToSmallFloat(ElementType to) {
   switch (to) {
     case ElementType::kFloat16: return &Run32<Tiny, EncodeFloat16>;
     case ElementType::kBfloat16: return &Run32<Loader, EncodeBfloat16>;
-    case ElementType::kFloat8e4m3fn: return &Run32<Tiny, EncodeFloat8<3, false>>;
-    case ElementType::kFloat8e4m3fnuz: return &Run32<Tiny, EncodeFloat8<3, true>>;
-    case ElementType::kFloat8e5m2: return &Run32<Tiny, EncodeFloat8<2, false>>;
-    case ElementType::kFloat8e5m2fnuz: return &Run32<Tiny, EncodeFloat8<2, true>>;
+    case ElementType::kFloat8e4m3fn: return &Run32<Tiny, EncodeFloat8<3, false> >;
+    case ElementType::kFloat8e4m3fnuz: return &Run32<Tiny, EncodeFloat8<3, true> >;
+    case ElementType::kFloat8e5m2: return &Run32<Tiny, EncodeFloat8<2, false> >;
+    case ElementType::kFloat8e5m2fnuz: return &Run32<Tiny, EncodeFloat8<2, true> >;
     case ElementType::kFloat8e8m0: return &Run32<Loader, EncodeE8m0>;
     case ElementType::kFloat4e2m1: return &Run32<Tiny, EncodeFloat4>;
     case ElementType::kBool: return &Run32<Loader, EncodeBool>;
@@ -1059,11 +1126,11 @@ KernelFn FromFloat(ElementType to) {
   if (to == ElementType::kDouble) return &Run64<Loader64, Store64>;
   if (IsInteger(to)) {
     switch (BitsOf(to)) {
-      case 2: return &Run32<Loader, EncodeInteger<2, kShort>>;
-      case 4: return &Run32<Loader, EncodeInteger<4, kShort>>;
-      case 8: return &Run32<Loader, EncodeInteger<8, kShort>>;
-      case 16: return &Run32<Loader, EncodeInteger<16, kShort>>;
-      case 32: return &Run32<Loader, EncodeInteger<32, kShort>>;
+      case 2: return &Run32<Loader, EncodeInteger<2, kShort> >;
+      case 4: return &Run32<Loader, EncodeInteger<4, kShort> >;
+      case 8: return &Run32<Loader, EncodeInteger<8, kShort> >;
+      case 16: return &Run32<Loader, EncodeInteger<16, kShort> >;
+      case 32: return &Run32<Loader, EncodeInteger<32, kShort> >;
       default: return &Run64<Loader64, ToInteger64>;
     }
   }
@@ -1074,11 +1141,11 @@ KernelFn FromDouble(ElementType to) {
   if (to == ElementType::kFloat) return &Run32<LoadDoubleAsNearestFloat, EncodeFloat>;
   if (IsInteger(to)) {
     switch (BitsOf(to)) {
-      case 2: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<2>>;
-      case 4: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<4>>;
-      case 8: return &Run32<LoadDoubleAsInteger<false, true>, EncodeLow<8>>;
-      case 16: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<16>>;
-      case 32: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<32>>;
+      case 2: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<2> >;
+      case 4: return &Run32<LoadDoubleAsInteger<true, true>, EncodeLow<4> >;
+      case 8: return &Run32<LoadDoubleAsInteger<false, true>, EncodeLow<8> >;
+      case 16: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<16> >;
+      case 32: return &Run32<LoadDoubleAsInteger<false, false>, EncodeLow<32> >;
       default: return &Run64<Load64, ToInteger64>;
     }
   }
@@ -1089,20 +1156,20 @@ KernelFn FromDouble(ElementType to) {
 template <int kSourceBytes>
 KernelFn Truncate(ElementType to) {
   switch (BitsOf(to)) {
-    case 2: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<2>>;
-    case 4: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<4>>;
-    case 8: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<8>>;
-    case 16: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<16>>;
-    default: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<32>>;
+    case 2: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<2> >;
+    case 4: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<4> >;
+    case 8: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<8> >;
+    case 16: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<16> >;
+    default: return &Run32<LoadLow32<kSourceBytes>, EncodeLow<32> >;
   }
 }
 template <class Odd, class Tiny, class Nearest, class Extend, bool kSigned, int kSourceBytes>
 KernelFn FromInteger(ElementType to) {
   if (to == ElementType::kFloat) return &Run32<Nearest, EncodeFloat>;
-  if (to == ElementType::kDouble) return &Run64<Extend, ToDouble<kSigned>>;
+  if (to == ElementType::kDouble) return &Run64<Extend, ToDouble<kSigned> >;
   if (IsInteger(to)) {
     if (BitsOf(to) == 64) return &Run64<Extend, Store64>;
-    if (BitsOf(to) == 32 && kSourceBytes == 2 && kSigned) return &Run32<LoadInt16, EncodeLow<32>>;
+    if (BitsOf(to) == 32 && kSourceBytes == 2 && kSigned) return &Run32<LoadInt16, EncodeLow<32> >;
     return Truncate<kSourceBytes>(to);
   }
   return ToSmallFloat<Odd, Tiny>(to);
@@ -1115,17 +1182,23 @@ KernelFn Find(ElementType from, ElementType to) {
     case ElementType::kFloat: return FromFloat<LoadFloat, LoadFloatAsDouble, false>(to);
     case ElementType::kDouble: return FromDouble(to);
     case ElementType::kInt16:
-      return FromInteger<LoadInt16AsFloat, LoadInt16AsFloat, LoadInt16AsFloat, Extend16<true>, true, 2>(to);
+      return FromInteger<LoadInt16AsFloat, LoadInt16AsFloat, LoadInt16AsFloat, Extend16<true>, true,
+                         2>(to);
     case ElementType::kUint16:
-      return FromInteger<LoadUint16AsFloat, LoadUint16AsFloat, LoadUint16AsFloat, Extend16<false>, false, 2>(to);
+      return FromInteger<LoadUint16AsFloat, LoadUint16AsFloat, LoadUint16AsFloat, Extend16<false>,
+                         false, 2>(to);
     case ElementType::kInt32:
-      return FromInteger<LoadInt32AsFloat, LoadInt32AsNearestFloat, LoadInt32AsNearestFloat, Extend32<true>, true, 4>(to);
+      return FromInteger<LoadInt32AsFloat, LoadInt32AsNearestFloat, LoadInt32AsNearestFloat,
+                         Extend32<true>, true, 4>(to);
     case ElementType::kUint32:
-      return FromInteger<LoadUint32AsFloat, LoadUint32AsNearestFloat, LoadUint32AsNearestFloat, Extend32<false>, false, 4>(to);
+      return FromInteger<LoadUint32AsFloat, LoadUint32AsNearestFloat, LoadUint32AsNearestFloat,
+                         Extend32<false>, false, 4>(to);
     case ElementType::kInt64:
-      return FromInteger<Load64AsFloat<true, true>, Load64ForTiny<true>, Load64AsFloat<true, false>, Load64, true, 8>(to);
+      return FromInteger<Load64AsFloat<true, true>, Load64ForTiny<true>, Load64AsFloat<true, false>,
+                         Load64, true, 8>(to);
     case ElementType::kUint64:
-      return FromInteger<Load64AsFloat<false, true>, Load64ForTiny<false>, Load64AsFloat<false, false>, Load64, false, 8>(to);
+      return FromInteger<Load64AsFloat<false, true>, Load64ForTiny<false>,
+                         Load64AsFloat<false, false>, Load64, false, 8>(to);
     default: return nullptr;
   }
 }

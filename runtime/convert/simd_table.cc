@@ -1,8 +1,8 @@
 // Conversions from elements of 8 bits or fewer by tables.
 //
-// A source byte (or nibble, or pair of bits) is an index into a table of results. The portable kernels
-// look them up one by one. With AVX-512 VBMI a table of 256 bytes is four registers, and 64 source bytes
-// are looked up at a time, once for each byte ("plane") of the results.
+// A source byte (or nibble, or pair of bits) is an index into a table of results. The portable
+// kernels look them up one by one. With AVX-512 VBMI a table of 256 bytes is four registers, and 64
+// source bytes are looked up at a time, once for each byte ("plane") of the results.
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3)
 #define HWY_WANT_AVX3_DL 1
@@ -53,15 +53,18 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
     if constexpr (kResultBits == 8) {
       Store(to, planes[0].Lookup(codes));
     } else if constexpr (kResultBits == 4) {
-      const __m512i pairs = _mm512_maddubs_epi16(planes[0].Lookup(codes), _mm512_set1_epi16(0x1001));
+      const __m512i pairs =
+          _mm512_maddubs_epi16(planes[0].Lookup(codes), _mm512_set1_epi16(0x1001));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(pairs));
     } else if constexpr (kResultBits == 2) {
-      const __m512i pairs = _mm512_maddubs_epi16(planes[0].Lookup(codes), _mm512_set1_epi16(0x0401));
+      const __m512i pairs =
+          _mm512_maddubs_epi16(planes[0].Lookup(codes), _mm512_set1_epi16(0x0401));
       const __m512i quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x00100001));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(quads));
     } else if constexpr (kResultBits == 16) {
       // So ordered that joining planes within 128 bit blocks gives consecutive results; so below.
-      const __m512i ordered = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), codes);
+      const __m512i ordered =
+          _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), codes);
       const __m512i p0 = planes[0].Lookup(ordered);
       const __m512i p1 = planes[1].Lookup(ordered);
       Store(to, _mm512_unpacklo_epi8(p0, p1));
@@ -101,8 +104,9 @@ void ExtendBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
   }
 }
 
-// Results of 64 bits from small floats. The upper 16 bits of a DOUBLE hold every one of them; the table has
-// DOUBLEs that become the right integers, and the unit converts them without regard to its state.
+// Results of 64 bits from small floats. The upper 16 bits of a DOUBLE hold every one of them; the
+// table has DOUBLEs that become the right integers, and the unit converts them without regard to
+// its state.
 template <bool kToInteger>
 void FromFloatBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
   Plane low;
@@ -110,7 +114,8 @@ void FromFloatBytes(const uint8_t* from, uint8_t* to, size_t steps, const Kernel
   low.Read(args.table + kTopWordsOffset);
   high.Read(args.table + kTopWordsOffset + 256);
   for (; steps != 0; --steps, from += 64) {
-    const __m512i ordered = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), Load(from));
+    const __m512i ordered =
+        _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), Load(from));
     const __m512i p0 = low.Lookup(ordered);
     const __m512i p1 = high.Lookup(ordered);
     alignas(64) uint8_t words[128];
@@ -139,14 +144,15 @@ constexpr Offsets MakeOffsets(int per_qword, int repeat, int index_bits) {
   for (int q = 0; q < 8; ++q) {
     for (int b = 0; b < 8; ++b) {
       const int lane = b / (8 / per_qword);
-      result.byte[8 * q + b] = static_cast<uint8_t>((q % repeat * per_qword + lane) * index_bits % 64);
+      result.byte[8 * q + b] =
+          static_cast<uint8_t>((q % repeat * per_qword + lane) * index_bits % 64);
     }
   }
   return result;
 }
 
-// Indices of 4 bits, in tables of 16 results. Only the low bits of an index count; where more than 4 do,
-// the table repeats.
+// Indices of 4 bits, in tables of 16 results. Only the low bits of an index count; where more than
+// 4 do, the table repeats.
 template <int kResultBits>
 void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
   const __m512i table = Load(args.table);
@@ -157,7 +163,8 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     for (size_t n = 2 * steps; n != 0; --n, from += 32, to += 64) {
       const __m512i source =
           _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-      const __m512i codes = _mm512_multishift_epi64_epi8(offsets, _mm512_permutexvar_epi64(spread, source));
+      const __m512i codes =
+          _mm512_multishift_epi64_epi8(offsets, _mm512_permutexvar_epi64(spread, source));
       Store(to, _mm512_permutexvar_epi8(codes, table));
     }
   } else if constexpr (kResultBits == 16) {
@@ -165,8 +172,10 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     const __m512i offsets = _mm512_load_si512(kOffsets.byte);
     const __m512i spread = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
     for (size_t n = 4 * steps; n != 0; --n, from += 16, to += 64) {
-      const __m512i source = _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-      const __m512i codes = _mm512_multishift_epi64_epi8(offsets, _mm512_permutexvar_epi64(spread, source));
+      const __m512i source =
+          _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+      const __m512i codes =
+          _mm512_multishift_epi64_epi8(offsets, _mm512_permutexvar_epi64(spread, source));
       Store(to, _mm512_permutexvar_epi16(codes, table));
     }
   } else if constexpr (kResultBits == 32) {
@@ -215,14 +224,18 @@ KernelFn FindTableLoop(TableUnit unit, int result_bits, ElementType from, Elemen
         case 32: return &FromBytes<32>;
         default: break;
       }
-      if (IsFloat(from)) return to == ElementType::kDouble ? &FromFloatBytes<false> : &FromFloatBytes<true>;
+      if (IsFloat(from))
+        return to == ElementType::kDouble ? &FromFloatBytes<false> : &FromFloatBytes<true>;
       if (from == ElementType::kBool) {
-        return to == ElementType::kDouble ? &FromFloatBytes<false> : &ExtendBytes<false, true, false>;
+        return to == ElementType::kDouble ? &FromFloatBytes<false>
+                                          : &ExtendBytes<false, true, false>;
       }
       if (from == ElementType::kInt8) {
-        return to == ElementType::kDouble ? &ExtendBytes<true, false, true> : &ExtendBytes<true, false, false>;
+        return to == ElementType::kDouble ? &ExtendBytes<true, false, true>
+                                          : &ExtendBytes<true, false, false>;
       }
-      return to == ElementType::kDouble ? &ExtendBytes<false, false, true> : &ExtendBytes<false, false, false>;
+      return to == ElementType::kDouble ? &ExtendBytes<false, false, true>
+                                        : &ExtendBytes<false, false, false>;
     case TableUnit::kNibble:
       switch (result_bits) {
         case 8: return &FromNibbles<8>;
@@ -254,8 +267,8 @@ void PortableFromBytes(const uint8_t* from, uint8_t* to, size_t steps, const Ker
   for (size_t i = 0; i < steps * 64; ++i) {
     if constexpr (kResultBits == 2) {
       if (i % 4 == 0) {
-        to[i / 4] = static_cast<uint8_t>(table[from[i]] | table[from[i + 1]] << 2 | table[from[i + 2]] << 4 |
-                                         table[from[i + 3]] << 6);
+        to[i / 4] = static_cast<uint8_t>(table[from[i]] | table[from[i + 1]] << 2 |
+                                         table[from[i + 2]] << 4 | table[from[i + 3]] << 6);
       }
     } else if constexpr (kResultBits == 4) {
       if (i % 2 == 0) to[i / 2] = static_cast<uint8_t>(table[from[i]] | table[from[i + 1]] << 4);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -126,8 +127,9 @@ class Natural {
     limbs_.insert(limbs_.begin(), static_cast<size_t>(bits / 64), 0);
   }
   int64_t BitLength() const {
-    return limbs_.empty() ? 0
-                          : static_cast<int64_t>(limbs_.size()) * 64 - std::countl_zero(limbs_.back());
+    return limbs_.empty()
+               ? 0
+               : static_cast<int64_t>(limbs_.size()) * 64 - std::countl_zero(limbs_.back());
   }
   bool Bit(int64_t index) const {
     return index >= 0 && (limbs_[static_cast<size_t>(index / 64)] >> (index % 64) & 1) != 0;
@@ -163,8 +165,8 @@ class Natural {
   std::vector<uint64_t> limbs_;  // least significant first, the last one not zero
 };
 
-// Numbers at or above 10^kDecimalRange overflow every type, those below 10^-kDecimalRange are less than
-// half of every least positive value.
+// Numbers at or above 10^kDecimalRange overflow every type, those below 10^-kDecimalRange are less
+// than half of every least positive value.
 constexpr int64_t kDecimalRange = 400;
 // No value of 65 bits or fewer (what rounding has to tell apart) in that range has more digits.
 constexpr int64_t kMaxDigits = 1100;
@@ -319,8 +321,100 @@ uint64_t IntegerFromDecimal(const Decimal& decimal) {
     }
   }
   // 10^64 is 0 modulo 2^64.
-  for (int64_t zeros = std::min<int64_t>(integer_digits - used, 64); zeros > 0; --zeros) value *= 10;
+  for (int64_t zeros = std::min<int64_t>(integer_digits - used, 64); zeros > 0; --zeros)
+    value *= 10;
   return decimal.negative ? 0 - value : value;
+}
+
+// --- The usual texts: a sign, 19 digits or fewer, a point among them
+// --------------------------------
+
+struct PlainDecimal {
+  bool negative = false;
+  uint64_t digits = 0;   // all of them as one integer
+  uint64_t integer = 0;  // those before the point
+  int places = 0;        // behind the point
+};
+
+bool ParsePlain(absl::string_view text, PlainDecimal& result) {
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  if (p != end && (*p == '-' || *p == '+')) result.negative = *p++ == '-';
+  if (end - p > 20 || p == end) return false;
+  const char* const first = p;
+  uint64_t digits = 0;
+  while (p != end && IsDigit(*p)) digits = digits * 10 + static_cast<uint64_t>(*p++ - '0');
+  result.integer = digits;
+  auto count = p - first;
+  if (p != end) {
+    if (*p != '.') return false;
+    const char* const point = ++p;
+    while (p != end && IsDigit(*p)) digits = digits * 10 + static_cast<uint64_t>(*p++ - '0');
+    result.places = static_cast<int>(p - point);
+    count += p - point;
+  }
+  result.digits = digits;
+  return p == end && count > 0 && count <= 19;
+}
+
+constexpr std::array<double, 23> kPowersOf10 = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// ConvertCode from DOUBLE with the destination known to the compiler.
+using FromDoubleFn = uint64_t (*)(uint64_t bits, const ConvertOptions& options);
+template <int kType>
+uint64_t FromDouble(uint64_t bits, const ConvertOptions& options) {
+  constexpr const ElementTypeInfo& from =
+      kElementTypeTable[static_cast<size_t>(ElementType::kDouble)];
+  return EncodeNumber(kElementTypeTable[kType], DecodeFloat(from, bits), options);
+}
+template <int... kTypes>
+constexpr std::array<FromDoubleFn, sizeof...(kTypes)> MakeFromDouble(
+    std::integer_sequence<int, kTypes...>) {
+  return {
+      (kElementTypeTable[kTypes].kind == ElementKind::kFloat ? &FromDouble<kTypes> : nullptr)...};
+}
+constexpr auto kFromDouble = MakeFromDouble(std::make_integer_sequence<int, kElementTypeCount>());
+
+// The code of a plain decimal in a float format by one division of exact DOUBLEs; nullopt where
+// that might round twice.
+std::optional<uint64_t> FloatFromPlain(const ElementTypeInfo& info, const PlainDecimal& plain,
+                                       const ConvertOptions& options) {
+  if (plain.digits > uint64_t{1} << 53) return std::nullopt;
+  const auto digits = static_cast<double>(plain.digits);
+  const double power = kPowersOf10[static_cast<size_t>(plain.places)];
+  const double quotient = digits / power;
+  const uint64_t sign = plain.negative ? uint64_t{1} << 63 : 0;
+  const uint64_t bits = std::bit_cast<uint64_t>(quotient) | sign;
+  if (info.type == ElementType::kDouble) return bits;
+  // Values and ties of formats of 24 bits or fewer have 25 significant bits. Where the quotient has
+  // more, the decimal is on the same side of all of them; where not, it has to be the quotient
+  // exactly: the product below is exact.
+  constexpr uint64_t kBelowTies = (uint64_t{1} << 28) - 1;
+  if ((bits & kBelowTies) == 0 && (plain.places > 8 || quotient * power != digits))
+    return std::nullopt;
+  if (info.type == ElementType::kFloat) {
+    return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+  }
+  return kFromDouble[static_cast<size_t>(info.type)](bits, options);
+}
+
+// Wide types, by the standard library. `text` is well-formed.
+std::optional<uint64_t> WideFloatFromText(absl::string_view text, ElementType type) {
+  text = absl::StripAsciiWhitespace(text);
+  if (text[0] == '+') text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  if (type == ElementType::kFloat) {
+    float value = 0;
+    const auto [last, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && last == end) return std::bit_cast<uint32_t>(value);
+  } else if (type == ElementType::kDouble) {
+    double value = 0;
+    const auto [last, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && last == end) return std::bit_cast<uint64_t>(value);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -328,6 +422,16 @@ uint64_t IntegerFromDecimal(const Decimal& decimal) {
 std::optional<uint64_t> NumberFromText(absl::string_view text, ElementType type,
                                        const ConvertOptions& options) {
   const ElementTypeInfo& info = InfoOf(type);
+  if (PlainDecimal plain; ParsePlain(text, plain)) {
+    if (info.kind == ElementKind::kFloat) {
+      const std::optional<uint64_t> code = FloatFromPlain(info, plain, options);
+      if (code.has_value()) return code;
+    } else if (info.kind == ElementKind::kBool) {
+      return plain.digits != 0 ? 1 : 0;
+    } else {
+      return (plain.negative ? 0 - plain.integer : plain.integer) & LowMask(info.bits);
+    }
+  }
   const Decimal decimal = ParseDecimal(text);
   ExactNumber special = {.negative = decimal.negative};
   switch (decimal.kind) {
@@ -347,7 +451,10 @@ std::optional<uint64_t> NumberFromText(absl::string_view text, ElementType type,
   switch (info.kind) {
     case ElementKind::kBool:
       return HasNonzeroDigit(decimal.digits) || HasNonzeroDigit(decimal.fraction) ? 1 : 0;
-    case ElementKind::kFloat: return EncodeFloat(info, ExactFromDecimal(decimal), options);
+    case ElementKind::kFloat: {
+      const std::optional<uint64_t> wide = WideFloatFromText(text, type);
+      return wide.has_value() ? *wide : EncodeFloat(info, ExactFromDecimal(decimal), options);
+    }
     default: return IntegerFromDecimal(decimal) & LowMask(info.bits);
   }
 }
@@ -369,7 +476,8 @@ struct ShortDecimal {
 
 int FormatPositional(const ShortDecimal& decimal, char* buffer) {
   char digits[16];
-  const int count = static_cast<int>(std::to_chars(digits, digits + 16, decimal.digits).ptr - digits);
+  const int count =
+      static_cast<int>(std::to_chars(digits, digits + 16, decimal.digits).ptr - digits);
   const int point = count + decimal.exponent;  // digits before the point
   char* out = buffer;
   if (point <= 0) {
@@ -388,8 +496,8 @@ int FormatPositional(const ShortDecimal& decimal, char* buffer) {
   return static_cast<int>(out - buffer);
 }
 
-// The decimal of fewest digits that reads back as `code`, nearest to `value` among them. `value` is that
-// of `code`: positive, no integer, of a type of 16 bits or fewer.
+// The decimal of fewest digits that reads back as `code`, nearest to `value` among them. `value` is
+// that of `code`: positive, no integer, of a type of 16 bits or fewer.
 ShortDecimal ShortestDecimal(double value, uint64_t code, ElementType type) {
   // All the digits: "d.ddd...e-XX"; 2^-133 has 93.
   char text[160];
@@ -430,8 +538,9 @@ ShortDecimal ShortestDecimal(double value, uint64_t code, ElementType type) {
 // Shortest decimals by code without sign, each worked out when first wanted.
 template <int kType>
 ShortDecimal CachedShortestDecimal(double value, uint64_t code) {
-  static std::array<std::atomic<uint32_t>, size_t{1} << (kElementTypeTable[kType].bits - 1 +
-                                                         (kElementTypeTable[kType].bits <= 8 ? 1 : 0))>
+  static std::array<std::atomic<uint32_t>,
+                    size_t{1} << (kElementTypeTable[kType].bits - 1 +
+                                  (kElementTypeTable[kType].bits <= 8 ? 1 : 0))>
       cache = {};
   std::atomic<uint32_t>& slot = cache[code];
   uint32_t packed = slot.load(std::memory_order_relaxed);
@@ -485,7 +594,8 @@ int FloatToText(uint64_t code, ElementType type, char* buffer) {
   const double value = CodeToDouble(magnitude, type);
   const bool integral =
       number.number_class == NumberClass::kZero ||
-      (number.exponent >= 0 && (number.exponent >= 63 || number.significand << (number.exponent + 1) == 0));
+      (number.exponent >= 0 &&
+       (number.exponent >= 63 || number.significand << (number.exponent + 1) == 0));
   if (type == ElementType::kDouble || integral) {
     return static_cast<int>(std::to_chars(out, end, value, std::chars_format::fixed).ptr - buffer);
   }
@@ -527,7 +637,8 @@ absl::Status MalformedText(size_t index, const std::string& text, ElementType ty
   constexpr size_t kShown = 40;
   return absl::InvalidArgumentError(absl::StrCat(
       "element ", index, ": \"", absl::CEscape(absl::string_view(text).substr(0, kShown)),
-      text.size() > kShown ? "..." : "", "\" is not a number (converting to ", TypeName(type), ")"));
+      text.size() > kShown ? "..." : "", "\" is not a number (converting to ", TypeName(type),
+      ")"));
 }
 
 }  // namespace
@@ -538,7 +649,8 @@ absl::Status ConvertToString(const void* from, ElementType from_type, absl::Span
   char buffer[convert_internal::kMaxNumberText];
   for (size_t i = 0; i < to.size(); ++i) {
     const uint64_t code = LoadCode(from, from_type, static_cast<int64_t>(i));
-    to[i].assign(buffer, static_cast<size_t>(convert_internal::NumberToText(code, from_type, buffer)));
+    to[i].assign(buffer,
+                 static_cast<size_t>(convert_internal::NumberToText(code, from_type, buffer)));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// Numbers as text, one element at a time. Exact, locale-free, indifferent to the floating-point unit's state.
+// Numbers as text, one element at a time. Exact, locale-free, indifferent to the floating-point
+// unit's state.
 //
 // Source of the rules: docs/cast-semantics.md, section 3.7.
 #ifndef ONNX_RUN_RUNTIME_CONVERT_TEXT_H_
@@ -33,8 +34,8 @@ class DefaultFloatEnvironment {
 // Longest text of a number: "-0.", 323 zeros and 17 digits of a DOUBLE.
 inline constexpr int kMaxNumberText = 400;
 
-// Writes the text of an element to `buffer`, of kMaxNumberText bytes, and returns its length. Callers
-// hold a DefaultFloatEnvironment.
+// Writes the text of an element to `buffer`, of kMaxNumberText bytes, and returns its length.
+// Callers hold a DefaultFloatEnvironment.
 int NumberToText(uint64_t code, ElementType type, char* buffer);
 
 // The code of the element that `text` names, rounded once; nullopt when malformed. Callers hold a

@@ -1,5 +1,6 @@
-// Every fast path against the generic path: each instruction set that this machine has, every pair of
-// types and every option; all values of 16 bits or fewer, directed and random ones of wider types.
+// Every fast path against the generic path: each instruction set that this machine has, every pair
+// of types and every option; all values of 16 bits or fewer, directed and random ones of wider
+// types.
 #include <atomic>
 #include <cfenv>
 #include <cmath>
@@ -62,35 +63,42 @@ std::vector<ConvertOptions> OptionsOf(E to) {
 }
 
 // The first element whose code differs, as text; "" when none does.
-std::string FirstDifference(const std::vector<uint8_t>& source, E from, const std::vector<uint8_t>& expected,
-                            const std::vector<uint8_t>& actual, E to, int64_t count, const ConvertOptions& options) {
+std::string FirstDifference(const std::vector<uint8_t>& source, E from,
+                            const std::vector<uint8_t>& expected,
+                            const std::vector<uint8_t>& actual, E to, int64_t count,
+                            const ConvertOptions& options) {
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t right = LoadCode(expected.data(), to, i);
     const uint64_t wrong = LoadCode(actual.data(), to, i);
     if (right != wrong) {
-      return absl::StrCat(PairName(from, to, options), ": ", absl::Hex(LoadCode(source.data(), from, i)), " became ",
-                          absl::Hex(wrong), ", should be ", absl::Hex(right));
+      return absl::StrCat(PairName(from, to, options), ": ",
+                          absl::Hex(LoadCode(source.data(), from, i)), " became ", absl::Hex(wrong),
+                          ", should be ", absl::Hex(right));
     }
   }
   return "unused bits differ";
 }
 
 // Compares all targets with the generic path over packed source elements.
-std::string Compare(const std::vector<uint8_t>& source, E from, int64_t count, const std::vector<int64_t>& targets) {
+std::string Compare(const std::vector<uint8_t>& source, E from, int64_t count,
+                    const std::vector<int64_t>& targets) {
   std::string problem;
   for (const E to : kNumericTypes) {
     if (to == from) continue;
     for (const ConvertOptions& options : OptionsOf(to)) {
       const auto bytes = static_cast<size_t>(*PackedBytes(to, count));
       std::vector<uint8_t> expected(bytes);
-      if (!ConvertGeneric(source.data(), from, expected.data(), to, count, options).ok()) return "no conversion";
+      if (!ConvertGeneric(source.data(), from, expected.data(), to, count, options).ok())
+        return "no conversion";
       for (const int64_t target : targets) {
         if (targets.size() > 1) convert_internal::ForceTargetForTest(target);
         std::vector<uint8_t> actual(bytes, 0xA5);
-        if (!Convert(source.data(), from, actual.data(), to, count, options).ok()) return "no conversion";
+        if (!Convert(source.data(), from, actual.data(), to, count, options).ok())
+          return "no conversion";
         if (expected != actual && problem.empty()) {
-          problem = absl::StrCat(hwy::TargetName(target), " ",
-                                 FirstDifference(source, from, expected, actual, to, count, options));
+          problem =
+              absl::StrCat(hwy::TargetName(target), " ",
+                           FirstDifference(source, from, expected, actual, to, count, options));
         }
       }
     }
@@ -128,8 +136,8 @@ void Append(std::vector<uint8_t>& bytes, E type, uint64_t code) {
   bytes.insert(bytes.end(), raw, raw + BitsOf(type) / 8);
 }
 
-// Values and ties of every destination of 16 bits or fewer, ties of FLOAT and DOUBLE, powers of two,
-// limits and special values; each with its neighbours, both signs.
+// Values and ties of every destination of 16 bits or fewer, ties of FLOAT and DOUBLE, powers of
+// two, limits and special values; each with its neighbours, both signs.
 std::vector<uint8_t> DirectedSource(E from) {
   std::vector<uint8_t> bytes;
   const auto add_code = [&](uint64_t code) {
@@ -142,7 +150,8 @@ std::vector<uint8_t> DirectedSource(E from) {
   const auto add_value = [&](double value) { add_code(CodeFromDouble(value, from)); };
   for (const E to : kNumericTypes) {
     if (!IsFloat(to) || BitsOf(to) > 16) continue;
-    for (uint64_t code = 0; code < uint64_t{1} << (BitsOf(to) - (to == E::kFloat8e8m0 ? 0 : 1)); ++code) {
+    for (uint64_t code = 0; code < uint64_t{1} << (BitsOf(to) - (to == E::kFloat8e8m0 ? 0 : 1));
+         ++code) {
       const double value = CodeToDouble(code, to);
       const double next = CodeToDouble(code + 1, to);
       if (!std::isfinite(value)) continue;
@@ -160,9 +169,12 @@ std::vector<uint8_t> DirectedSource(E from) {
     for (int low = 0; low < bit; ++low) add_code((uint64_t{1} << bit) + (uint64_t{1} << low));
     add_code((uint64_t{2} << bit) - 1);
   }
-  for (const double value : {0.0, 0.5, 1.5, 2.5, 464.0, 480.0, 65520.0, 1e20, 3e9, HUGE_VAL, std::nan("")}) add_value(value);
+  for (const double value :
+       {0.0, 0.5, 1.5, 2.5, 464.0, 480.0, 65520.0, 1e20, 3e9, HUGE_VAL, std::nan("")})
+    add_value(value);
   if (IsFloat(from)) {  // NaNs with every single payload bit
-    for (int bit = 0; bit < BitsOf(from) - 1; ++bit) add_code(CodeFromDouble(HUGE_VAL, from) | uint64_t{1} << bit);
+    for (int bit = 0; bit < BitsOf(from) - 1; ++bit)
+      add_code(CodeFromDouble(HUGE_VAL, from) | uint64_t{1} << bit);
   }
   return bytes;
 }
@@ -172,7 +184,8 @@ TEST(ConvertFastTest, DirectedValuesOf32And64Bits) {
   for (const E from : kNumericTypes) {
     if (BitsOf(from) < 32) continue;
     const std::vector<uint8_t> source = DirectedSource(from);
-    EXPECT_EQ(Compare(source, from, static_cast<int64_t>(source.size()) * 8 / BitsOf(from), targets), "");
+    EXPECT_EQ(
+        Compare(source, from, static_cast<int64_t>(source.size()) * 8 / BitsOf(from), targets), "");
   }
   convert_internal::ForceTargetForTest(0);
 }
@@ -180,11 +193,13 @@ TEST(ConvertFastTest, DirectedValuesOf32And64Bits) {
 // A random code: all bits, or a value that most destinations can tell from others, or few bits set.
 uint64_t RandomCode(std::mt19937_64& random, E from) {
   const uint64_t bits = random();
-  if (!IsFloat(from)) return (bits & 1) != 0 ? bits >> (bits >> 1 & 63) : bits & random() & random();
+  if (!IsFloat(from))
+    return (bits & 1) != 0 ? bits >> (bits >> 1 & 63) : bits & random() & random();
   const int mantissa = InfoOf(from).layout.mantissa_bits;
   if ((bits & 3) == 0) return random();
   const uint64_t range = (bits & 4) != 0 ? 40 : 300;
-  const uint64_t exponent = static_cast<uint64_t>(InfoOf(from).layout.bias) + (bits >> 8 & 0xFFFF) % range - range / 2;
+  const uint64_t exponent =
+      static_cast<uint64_t>(InfoOf(from).layout.bias) + (bits >> 8 & 0xFFFF) % range - range / 2;
   uint64_t fraction = random() & ((uint64_t{1} << mantissa) - 1);
   if ((bits & 8) != 0) fraction &= ~uint64_t{0} << (mantissa - static_cast<int>(bits >> 32 & 15));
   const uint64_t field = exponent & ((uint64_t{1} << InfoOf(from).layout.exponent_bits) - 1);
@@ -202,7 +217,9 @@ TEST(ConvertFastTest, RandomValuesOf32And64Bits) {
   for (size_t t = 0; t < targets.size(); ++t) {
     convert_internal::ForceTargetForTest(targets[t]);
     // The best target gets half of the values.
-    const int64_t values = t == 0 ? kRandomValues / 2 : kRandomValues / 2 / std::max<int64_t>(1, static_cast<int64_t>(targets.size()) - 1);
+    const int64_t values =
+        t == 0 ? kRandomValues / 2
+               : kRandomValues / 2 / std::max<int64_t>(1, static_cast<int64_t>(targets.size()) - 1);
     std::atomic<int64_t> next{0};
     std::string problems[2];
     const auto work = [&](size_t worker) {
@@ -242,13 +259,17 @@ TEST(ConvertFastTest, EveryLengthAndAlignment) {
           std::vector<uint8_t> expected(bytes);
           std::vector<uint8_t> actual(bytes + 32, 0xA5);
           const auto to_offset = static_cast<size_t>(count % 5);
-          ASSERT_TRUE(ConvertGeneric(source.data() + offset, from, expected.data(), to, count).ok());
-          ASSERT_TRUE(Convert(source.data() + offset, from, actual.data() + to_offset, to, count).ok());
-          ASSERT_TRUE(std::equal(expected.begin(), expected.end(), actual.begin() + static_cast<std::ptrdiff_t>(to_offset)))
+          ASSERT_TRUE(
+              ConvertGeneric(source.data() + offset, from, expected.data(), to, count).ok());
+          ASSERT_TRUE(
+              Convert(source.data() + offset, from, actual.data() + to_offset, to, count).ok());
+          ASSERT_TRUE(std::equal(expected.begin(), expected.end(),
+                                 actual.begin() + static_cast<std::ptrdiff_t>(to_offset)))
               << PairName(from, to, {}) << ", " << count << " elements";
           for (size_t i = 0; i < actual.size(); ++i) {
             if (i < to_offset || i >= to_offset + bytes) {
-              ASSERT_EQ(actual[i], 0xA5) << PairName(from, to, {}) << ", " << count << " elements: wrote outside";
+              ASSERT_EQ(actual[i], 0xA5)
+                  << PairName(from, to, {}) << ", " << count << " elements: wrote outside";
             }
           }
         }
@@ -263,11 +284,13 @@ TEST(ConvertFastTest, TheFloatingPointEnvironmentDoesNotMatter) {
   const unsigned normal = _mm_getcsr();
   const std::vector<int64_t> targets = Targets();
   for (const E from : kNumericTypes) {
-    std::vector<uint8_t> source = BitsOf(from) >= 32 ? DirectedSource(from) : std::vector<uint8_t>();
+    std::vector<uint8_t> source =
+        BitsOf(from) >= 32 ? DirectedSource(from) : std::vector<uint8_t>();
     if (source.empty()) {
       for (uint64_t code = 0; code < 65536; ++code) Append(source, E::kUint16, code);
     }
-    const int64_t count = std::min<int64_t>(static_cast<int64_t>(source.size()) * 8 / BitsOf(from), 40000);
+    const int64_t count =
+        std::min<int64_t>(static_cast<int64_t>(source.size()) * 8 / BitsOf(from), 40000);
     for (const E to : kNumericTypes) {
       const auto bytes = static_cast<size_t>(*PackedBytes(to, count));
       std::vector<uint8_t> expected(bytes);
@@ -275,7 +298,8 @@ TEST(ConvertFastTest, TheFloatingPointEnvironmentDoesNotMatter) {
       for (const int64_t target : targets) {
         convert_internal::ForceTargetForTest(target);
         // Bits: 15 flush to zero, 13-14 rounding, 7-12 masks of exceptions, 6 denormals are zero.
-        for (const unsigned state : {0x1F80U | 1U << 13, 0x1F80U | 2U << 13, 0x1F80U | 3U << 13, 0x1F80U | 0x8040U, 0x8040U, 0x0U}) {
+        for (const unsigned state : {0x1F80U | 1U << 13, 0x1F80U | 2U << 13, 0x1F80U | 3U << 13,
+                                     0x1F80U | 0x8040U, 0x8040U, 0x0U}) {
           std::vector<uint8_t> actual(bytes);
           _mm_setcsr(state);
           const absl::Status status = Convert(source.data(), from, actual.data(), to, count);
@@ -283,8 +307,8 @@ TEST(ConvertFastTest, TheFloatingPointEnvironmentDoesNotMatter) {
           _mm_setcsr(normal);
           ASSERT_TRUE(status.ok());
           ASSERT_EQ(after, state) << PairName(from, to, {});
-          ASSERT_TRUE(actual == expected) << PairName(from, to, {}) << ", MXCSR " << std::hex << state << ", "
-                                          << hwy::TargetName(target);
+          ASSERT_TRUE(actual == expected) << PairName(from, to, {}) << ", MXCSR " << std::hex
+                                          << state << ", " << hwy::TargetName(target);
         }
       }
     }
@@ -335,7 +359,8 @@ TEST(ConvertFastTest, ExhaustiveFloat) {
       }
     };
     std::vector<std::thread> threads;
-    for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+    for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+      threads.emplace_back(work);
     work();
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(problem, "");

@@ -1,6 +1,6 @@
 // An oracle for the conversions that shares no code with the library: exact rational numbers of any
-// length, formats written out by hand. It does not compute a result; it judges one, by comparing the
-// source value with the midpoints between the result's value and its neighbours.
+// length, formats written out by hand. It does not compute a result; it judges one, by comparing
+// the source value with the midpoints between the result's value and its neighbours.
 #include <cmath>
 #include <future>
 #include <random>
@@ -18,7 +18,8 @@ namespace {
 
 using E = ElementType;
 
-// --- Natural numbers and rationals ------------------------------------------------------------------
+// --- Natural numbers and rationals
+// ------------------------------------------------------------------
 
 class Big {
  public:
@@ -89,10 +90,12 @@ Rational Scaled(uint64_t significand, int64_t exponent) {
 }
 
 Rational Middle(const Rational& a, const Rational& b) {
-  return {a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator * Big(2)};
+  return {a.numerator * b.denominator + b.numerator * a.denominator,
+          a.denominator * b.denominator * Big(2)};
 }
 
-// --- The formats, from the tables of the standard -----------------------------------------------------
+// --- The formats, from the tables of the standard
+// -----------------------------------------------------
 
 struct Format {
   E type;
@@ -173,14 +176,16 @@ Value Decode(const Format& format, uint64_t code) {
     value.value_class = Value::kNan;
   } else if (magnitude > format.max) {
     const bool has_infinity = format.overflow != format.nan;
-    value.value_class = has_infinity && magnitude == format.overflow ? Value::kInfinity : Value::kNan;
+    value.value_class =
+        has_infinity && magnitude == format.overflow ? Value::kInfinity : Value::kNan;
   } else {
     value.magnitude = Magnitude(format, magnitude);
   }
   return value;
 }
 
-// --- The judgement -----------------------------------------------------------------------------------
+// --- The judgement
+// -----------------------------------------------------------------------------------
 
 uint64_t WithSign(const Format& format, uint64_t magnitude, bool negative) {
   if (IsE8m0(format) || (IsFnuz(format) && (magnitude == 0 || magnitude == 0x80))) return magnitude;
@@ -205,7 +210,8 @@ uint64_t WrappedInteger(const Format& to, const Value& value) {
   }
   if (to.bits < 8 && point > 0 && value.magnitude.numerator.Bit(point - 1)) {
     bool below_half = false;
-    for (int64_t i = 0; i + 1 < point; ++i) below_half = below_half || value.magnitude.numerator.Bit(i);
+    for (int64_t i = 0; i + 1 < point; ++i)
+      below_half = below_half || value.magnitude.numerator.Bit(i);
     if (below_half || integer % 2 != 0) ++integer;
   }
   if (value.negative) integer = ~integer + 1;
@@ -217,7 +223,8 @@ bool JudgeE8m0(const Value& value, const ConvertOptions& options, uint64_t code)
   const uint64_t too_small = options.saturate ? 0x00 : 0xFF;
   const uint64_t too_large = options.saturate ? 0xFE : 0xFF;
   if (value.value_class == Value::kNan) return code == 0xFF;
-  if (value.value_class == Value::kFinite && value.magnitude.numerator.IsZero()) return code == too_small;
+  if (value.value_class == Value::kFinite && value.magnitude.numerator.IsZero())
+    return code == too_small;
   if (value.negative) return code == 0xFF;
   if (value.value_class == Value::kInfinity) return code == too_large;
   if (Compare(value.magnitude, Magnitude(to, 0)) < 0) return code == too_small;
@@ -230,7 +237,8 @@ bool JudgeE8m0(const Value& value, const ConvertOptions& options, uint64_t code)
   }
   uint64_t rounded = below;
   if (Compare(Magnitude(to, below), value.magnitude) != 0) {
-    const bool upper_half = Compare(value.magnitude, Middle(Magnitude(to, below), Magnitude(to, below + 1))) >= 0;
+    const bool upper_half =
+        Compare(value.magnitude, Middle(Magnitude(to, below), Magnitude(to, below + 1))) >= 0;
     if (options.round_mode == RoundMode::kUp) ++rounded;
     if (options.round_mode == RoundMode::kNearest && upper_half) ++rounded;
   }
@@ -274,7 +282,8 @@ std::vector<ConvertOptions> OptionsOf(const Format& to) {
   return all;
 }
 
-// Conversions judged wrong, with the first of them; "" when none. Same types are copies, judged elsewhere.
+// Conversions judged wrong, with the first of them; "" when none. Same types are copies, judged
+// elsewhere.
 std::string JudgeAll(const Format& from, const std::vector<uint64_t>& codes) {
   std::vector<std::vector<uint64_t>> results;
   for (const Format& to : kFormats) {
@@ -283,7 +292,8 @@ std::string JudgeAll(const Format& from, const std::vector<uint64_t>& codes) {
       const std::vector<uint8_t> source = convert_test::Pack(codes, from.type);
       std::vector<uint8_t> destination(codes.size() * 8);
       if (!ConvertGeneric(source.data(), from.type, destination.data(), to.type,
-                          static_cast<int64_t>(codes.size()), options).ok()) {
+                          static_cast<int64_t>(codes.size()), options)
+               .ok()) {
         return "no conversion";
       }
       for (size_t i = 0; i < codes.size(); ++i) {
@@ -301,7 +311,8 @@ std::string JudgeAll(const Format& from, const std::vector<uint64_t>& codes) {
 // On two threads.
 std::string JudgeAllInParts(const Format& from, const std::vector<uint64_t>& codes) {
   const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
-  auto first = std::async(std::launch::async, JudgeAll, from, std::vector<uint64_t>(codes.begin(), middle));
+  auto first =
+      std::async(std::launch::async, JudgeAll, from, std::vector<uint64_t>(codes.begin(), middle));
   const std::string second = JudgeAll(from, std::vector<uint64_t>(middle, codes.end()));
   const std::string result = first.get();
   return result.empty() ? second : result;
@@ -347,7 +358,8 @@ void AddNeighbours(const Format& from, double value, std::vector<uint64_t>& code
   }
 }
 
-// Ties, representable values and limits of every format of 16 bits or fewer, with the neighbours of each.
+// Ties, representable values and limits of every format of 16 bits or fewer, with the neighbours of
+// each.
 std::vector<uint64_t> DirectedCodes(const Format& from) {
   std::vector<uint64_t> codes;
   for (const Format& to : kFormats) {
@@ -380,8 +392,10 @@ std::vector<uint64_t> RandomCodes(const Format& from, size_t count) {
     if (from.kind == 'f' && i % 2 == 0) {  // exponents that most formats have
       const auto value = std::ldexp(1.0 + std::ldexp(static_cast<double>(code >> 12), -52),
                                     static_cast<int>(code % 60) - 30);
-      code = from.bits == 64 ? convert_test::Bits(value) : convert_test::Bits(static_cast<float>(value));
-      if ((i & 2) != 0) code &= ~((uint64_t{1} << (from.mantissa - i % 20)) - 1);  // few digits: ties
+      code = from.bits == 64 ? convert_test::Bits(value)
+                             : convert_test::Bits(static_cast<float>(value));
+      if ((i & 2) != 0)
+        code &= ~((uint64_t{1} << (from.mantissa - i % 20)) - 1);  // few digits: ties
     } else if (from.kind != 'f') {
       code >>= i % static_cast<size_t>(from.bits);
       if ((i & 1) != 0) code &= ~((uint64_t{1} << (i % 40)) - 1);
@@ -407,11 +421,14 @@ TEST(ConvertOracleTest, TiesOfFloatAndDouble) {
   for (int i = 0; i < 100000; ++i) {
     const auto below = static_cast<uint32_t>(random() % 0x7F800000);
     // The midpoint of two floats next to each other, from their bits.
-    const auto bits = convert_test::Bits((double{std::bit_cast<float>(below)} +
-                                          (below + 1 == 0x7F800000 ? std::ldexp(1.0, 128)
-                                                                   : double{std::bit_cast<float>(below + 1)})) / 2);
+    const auto bits =
+        convert_test::Bits((double{std::bit_cast<float>(below)} +
+                            (below + 1 == 0x7F800000 ? std::ldexp(1.0, 128)
+                                                     : double{std::bit_cast<float>(below + 1)})) /
+                           2);
     for (const uint64_t code : {bits - 1, bits, bits + 1}) {
-      ASSERT_TRUE(Judge(f32, Decode(f64, code), {}, ConvertCode(code, E::kDouble, E::kFloat))) << std::hex << code;
+      ASSERT_TRUE(Judge(f32, Decode(f64, code), {}, ConvertCode(code, E::kDouble, E::kFloat)))
+          << std::hex << code;
     }
     for (const Format* to : {&f32, &f64}) {
       const int drop = static_cast<int>(random() % static_cast<uint64_t>(63 - to->mantissa)) + 1;
@@ -419,7 +436,8 @@ TEST(ConvertOracleTest, TiesOfFloatAndDouble) {
       for (const E type : {E::kInt64, E::kUint64}) {
         const Format& from = type == E::kInt64 ? kFormats[19] : kFormats[13];
         for (const uint64_t code : {tie - 1, tie, tie + 1, ~tie + 1}) {
-          ASSERT_TRUE(Judge(*to, Decode(from, code), {}, ConvertCode(code, type, to->type))) << std::hex << code;
+          ASSERT_TRUE(Judge(*to, Decode(from, code), {}, ConvertCode(code, type, to->type)))
+              << std::hex << code;
         }
       }
     }
@@ -432,7 +450,8 @@ TEST(ConvertOracleTest, RandomTexts) {
   for (int i = 0; i < 20000; ++i) {
     const auto digits = static_cast<int>(random() % (i % 8 == 0 ? 60 : 18)) + 1;
     const int range = i % 4 == 0 ? 330 : i % 4 == 1 ? 45 : 8;
-    const int exponent = static_cast<int>(random() % static_cast<uint64_t>(2 * range)) - range - digits / 2;
+    const int exponent =
+        static_cast<int>(random() % static_cast<uint64_t>(2 * range)) - range - digits / 2;
     std::string text(1, random() % 2 == 0 ? '-' : '+');
     Big numerator;
     for (int d = 0; d < digits; ++d) {
@@ -450,8 +469,10 @@ TEST(ConvertOracleTest, RandomTexts) {
       if (to.kind != 'f') continue;
       for (const ConvertOptions& options : OptionsOf(to)) {
         uint64_t code = 0;
-        ASSERT_TRUE(ConvertFromString(absl::MakeConstSpan(&text, 1), &code, to.type, options).ok()) << text;
-        ASSERT_TRUE(Judge(to, value, options, code)) << text << " to " << TypeName(to.type) << " gave " << std::hex << code;
+        ASSERT_TRUE(ConvertFromString(absl::MakeConstSpan(&text, 1), &code, to.type, options).ok())
+            << text;
+        ASSERT_TRUE(Judge(to, value, options, code))
+            << text << " to " << TypeName(to.type) << " gave " << std::hex << code;
       }
     }
   }

@@ -32,7 +32,8 @@ TEST(ConvertTest, SameTypeCopiesTheBytes) {
   EXPECT_EQ(ConvertCode(0x7F800001, E::kFloat, E::kFloat), 0x7F800001U);
   for (const E type : convert_test::kNumericTypes) {
     Codes codes(133);
-    for (size_t i = 0; i < codes.size(); ++i) codes[i] = i * 37 & ((uint64_t{1} << std::min(BitsOf(type), 8)) - 1);
+    for (size_t i = 0; i < codes.size(); ++i)
+      codes[i] = i * 37 & ((uint64_t{1} << std::min(BitsOf(type), 8)) - 1);
     EXPECT_EQ(convert_test::Converted(codes, type, type), codes) << TypeName(type);
   }
 }
@@ -48,7 +49,8 @@ TEST(ConvertTest, UnusedBitsOfTheLastByteAreIgnoredAndCleared) {
         ASSERT_TRUE(Convert(source.data(), from, destination.data(), to, count).ok());
         const int used = static_cast<int>(count * BitsOf(to) % 8);
         if (used != 0) {
-          ASSERT_EQ(destination[to_bytes - 1] >> used, 0) << TypeName(from) << " " << TypeName(to) << " " << count;
+          ASSERT_EQ(destination[to_bytes - 1] >> used, 0)
+              << TypeName(from) << " " << TypeName(to) << " " << count;
         }
         ASSERT_EQ(destination[to_bytes], 0xA5);
       }
@@ -78,7 +80,8 @@ TEST(ConvertTest, InPlaceWhenTheWidthsMatch) {
       const Codes expected = convert_test::Converted(codes, from, to);
       std::vector<uint8_t> buffer = convert_test::Pack(codes, from);
       ASSERT_TRUE(Convert(buffer.data(), from, buffer.data(), to, 1000).ok());
-      EXPECT_EQ(convert_test::Unpack(buffer, to, 1000), expected) << convert_test::PairName(from, to, {});
+      EXPECT_EQ(convert_test::Unpack(buffer, to, 1000), expected)
+          << convert_test::PairName(from, to, {});
     }
   }
 }
@@ -86,10 +89,11 @@ TEST(ConvertTest, InPlaceWhenTheWidthsMatch) {
 TEST(ConvertTest, StringsAndComplexNumbersAreRefused) {
   uint8_t buffer[64] = {};
   for (const E bad : {E::kString, E::kComplex64, E::kComplex128, E::kUndefined}) {
-    for (const absl::Status& status :
-         {Convert(buffer, bad, buffer + 32, E::kFloat, 1), Convert(buffer, E::kFloat, buffer + 32, bad, 1)}) {
+    for (const absl::Status& status : {Convert(buffer, bad, buffer + 32, E::kFloat, 1),
+                                       Convert(buffer, E::kFloat, buffer + 32, bad, 1)}) {
       EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_NE(status.message().find(std::string(TypeName(bad))), absl::string_view::npos) << status;
+      EXPECT_NE(status.message().find(std::string(TypeName(bad))), absl::string_view::npos)
+          << status;
     }
   }
   EXPECT_FALSE(Convert(buffer, E::kFloat, buffer + 32, E::kFloat16, -1).ok());
@@ -97,7 +101,8 @@ TEST(ConvertTest, StringsAndComplexNumbersAreRefused) {
 
 TEST(ConvertTest, NoElementsNeedNoMemory) {
   for (const E from : convert_test::kNumericTypes) {
-    for (const E to : convert_test::kNumericTypes) EXPECT_TRUE(Convert(nullptr, from, nullptr, to, 0).ok());
+    for (const E to : convert_test::kNumericTypes)
+      EXPECT_TRUE(Convert(nullptr, from, nullptr, to, 0).ok());
   }
 }
 
@@ -114,8 +119,10 @@ TEST(ConvertTest, DoublesToAndFromCodes) {
 TEST(ConvertTest, PartsOnThreadsGiveTheSameBytes) {
   constexpr int64_t kCount = 3'000'001;
   std::vector<float> source(kCount);
-  for (int64_t i = 0; i < kCount; ++i) source[static_cast<size_t>(i)] = static_cast<float>(i % 4099) * 0.03F - 60;
-  const auto parallel_for = [](int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
+  for (int64_t i = 0; i < kCount; ++i)
+    source[static_cast<size_t>(i)] = static_cast<float>(i % 4099) * 0.03F - 60;
+  const auto parallel_for = [](int64_t n, int64_t grain,
+                               absl::FunctionRef<void(int64_t, int64_t)> fn) {
     const int64_t part = (n / 3 / grain + 1) * grain;
     std::vector<std::thread> threads;
     for (int64_t begin = 0; begin < n; begin += part) {
@@ -128,7 +135,8 @@ TEST(ConvertTest, PartsOnThreadsGiveTheSameBytes) {
     std::vector<uint8_t> one(size);
     std::vector<uint8_t> many(size, 0xFF);
     ASSERT_TRUE(Convert(source.data(), E::kFloat, one.data(), to, kCount).ok());
-    ASSERT_TRUE(ConvertParallel(source.data(), E::kFloat, many.data(), to, kCount, {}, parallel_for).ok());
+    ASSERT_TRUE(
+        ConvertParallel(source.data(), E::kFloat, many.data(), to, kCount, {}, parallel_for).ok());
     EXPECT_TRUE(one == many) << TypeName(to);
   }
 }

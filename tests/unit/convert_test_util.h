@@ -17,15 +17,29 @@ namespace onnx_run::convert_test {
 
 using Codes = std::vector<uint64_t>;
 
-inline constexpr ElementType kNumericTypes[] = {
-    ElementType::kFloat,          ElementType::kUint8,          ElementType::kInt8,
-    ElementType::kUint16,         ElementType::kInt16,          ElementType::kInt32,
-    ElementType::kInt64,          ElementType::kBool,           ElementType::kFloat16,
-    ElementType::kDouble,         ElementType::kUint32,         ElementType::kUint64,
-    ElementType::kBfloat16,       ElementType::kFloat8e4m3fn,   ElementType::kFloat8e4m3fnuz,
-    ElementType::kFloat8e5m2,     ElementType::kFloat8e5m2fnuz, ElementType::kUint4,
-    ElementType::kInt4,           ElementType::kFloat4e2m1,     ElementType::kFloat8e8m0,
-    ElementType::kUint2,          ElementType::kInt2};
+inline constexpr ElementType kNumericTypes[] = {ElementType::kFloat,
+                                                ElementType::kUint8,
+                                                ElementType::kInt8,
+                                                ElementType::kUint16,
+                                                ElementType::kInt16,
+                                                ElementType::kInt32,
+                                                ElementType::kInt64,
+                                                ElementType::kBool,
+                                                ElementType::kFloat16,
+                                                ElementType::kDouble,
+                                                ElementType::kUint32,
+                                                ElementType::kUint64,
+                                                ElementType::kBfloat16,
+                                                ElementType::kFloat8e4m3fn,
+                                                ElementType::kFloat8e4m3fnuz,
+                                                ElementType::kFloat8e5m2,
+                                                ElementType::kFloat8e5m2fnuz,
+                                                ElementType::kUint4,
+                                                ElementType::kInt4,
+                                                ElementType::kFloat4e2m1,
+                                                ElementType::kFloat8e8m0,
+                                                ElementType::kUint2,
+                                                ElementType::kInt2};
 
 inline uint64_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
 inline uint64_t Bits(double value) { return std::bit_cast<uint64_t>(value); }
@@ -37,7 +51,8 @@ inline Codes FloatCodes(const std::vector<float>& values) {
 }
 
 inline std::vector<uint8_t> Pack(const Codes& codes, ElementType type) {
-  std::vector<uint8_t> bytes(static_cast<size_t>(*PackedBytes(type, static_cast<int64_t>(codes.size()))));
+  std::vector<uint8_t> bytes(
+      static_cast<size_t>(*PackedBytes(type, static_cast<int64_t>(codes.size()))));
   for (size_t i = 0; i < codes.size(); ++i) {
     StoreCode(bytes.data(), type, static_cast<int64_t>(i), codes[i]);
   }
@@ -46,7 +61,8 @@ inline std::vector<uint8_t> Pack(const Codes& codes, ElementType type) {
 
 inline Codes Unpack(const std::vector<uint8_t>& bytes, ElementType type, size_t count) {
   Codes codes(count);
-  for (size_t i = 0; i < count; ++i) codes[i] = LoadCode(bytes.data(), type, static_cast<int64_t>(i));
+  for (size_t i = 0; i < count; ++i)
+    codes[i] = LoadCode(bytes.data(), type, static_cast<int64_t>(i));
   return codes;
 }
 

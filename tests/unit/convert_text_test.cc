@@ -24,7 +24,8 @@ std::string DoubleText(double value) { return Text(Bits(value), E::kDouble); }
 
 uint64_t FromText(const std::string& text, E type, const ConvertOptions& options = {}) {
   uint64_t code = 0;
-  const absl::Status status = ConvertFromString(absl::MakeConstSpan(&text, 1), &code, type, options);
+  const absl::Status status =
+      ConvertFromString(absl::MakeConstSpan(&text, 1), &code, type, options);
   EXPECT_TRUE(status.ok()) << status;
   return code;
 }
@@ -39,7 +40,8 @@ TEST(ConvertTextTest, FloatsAreShortestAndPositional) {
   EXPECT_EQ(FloatText(16777216.0F), "16777216");
   EXPECT_EQ(FloatText(123456789.0F), "123456792");
   EXPECT_EQ(FloatText(-0.0F), "-0");
-  EXPECT_EQ(FloatText(std::numeric_limits<float>::max()), "340282346638528859811704183484516925440");
+  EXPECT_EQ(FloatText(std::numeric_limits<float>::max()),
+            "340282346638528859811704183484516925440");
   EXPECT_EQ(FloatText(-1.5F), "-1.5");
   EXPECT_EQ(FloatText(2.75F), "2.75");
   EXPECT_EQ(FloatText(0.039187793F), "0.039187793");
@@ -49,7 +51,8 @@ TEST(ConvertTextTest, FloatsAreShortestAndPositional) {
   EXPECT_EQ(DoubleText(1.0 / 3), "0.3333333333333333");
   EXPECT_EQ(DoubleText(0.1), "0.1");
   EXPECT_EQ(DoubleText(16777217), "16777217");
-  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::denorm_min()), "-0." + std::string(323, '0') + "5");
+  EXPECT_EQ(DoubleText(-std::numeric_limits<double>::denorm_min()),
+            "-0." + std::string(323, '0') + "5");
 }
 
 TEST(ConvertTextTest, NarrowFloatsAreShortestForTheirOwnType) {
@@ -94,7 +97,8 @@ TEST(ConvertTextTest, RoundTripOfEveryNarrowValue) {
     ASSERT_TRUE(ConvertToString(source.data(), type, absl::MakeSpan(texts)).ok());
     std::vector<uint8_t> back(source.size());
     ASSERT_TRUE(ConvertFromString(texts, back.data(), type,
-                                  {.saturate = false, .round_mode = RoundMode::kNearest}).ok());
+                                  {.saturate = false, .round_mode = RoundMode::kNearest})
+                    .ok());
     for (size_t i = 0; i < codes.size(); ++i) {
       if (texts[i] == "NaN") {
         const uint64_t code = LoadCode(back.data(), type, static_cast<int64_t>(i));
@@ -129,7 +133,8 @@ TEST(ConvertTextTest, WordsInAnyCase) {
   for (const char* text : {"-inf", "-INF", "-Infinity"}) {
     EXPECT_EQ(FromText(text, E::kFloat), 0xFF800000U) << text;
   }
-  for (const char* text : {"nan", "NaN", "+NAN"}) EXPECT_EQ(FromText(text, E::kFloat), 0x7FC00000U) << text;
+  for (const char* text : {"nan", "NaN", "+NAN"})
+    EXPECT_EQ(FromText(text, E::kFloat), 0x7FC00000U) << text;
   EXPECT_EQ(FromText("-nan", E::kFloat), 0xFFC00000U);
   EXPECT_EQ(FromText("inf", E::kFloat8e4m3fn), 0x7EU);
   EXPECT_EQ(FromText("inf", E::kFloat8e4m3fn, {.saturate = false}), 0x7FU);
@@ -146,11 +151,11 @@ TEST(ConvertTextTest, DecimalsAreRoundedOnce) {
   EXPECT_EQ(FromText("5.", E::kFloat), Bits(5.0F));
   EXPECT_EQ(FromText("+00012.50e+1", E::kFloat), Bits(125.0F));
   EXPECT_EQ(FromText("-0", E::kFloat), 0x80000000U);
-  EXPECT_EQ(FromText("1.00048828125", E::kFloat16), 0x3C00U);                 // a tie
-  EXPECT_EQ(FromText("1.00048828125000000001", E::kFloat16), 0x3C01U);        // above it
+  EXPECT_EQ(FromText("1.00048828125", E::kFloat16), 0x3C00U);           // a tie
+  EXPECT_EQ(FromText("1.00048828125000000001", E::kFloat16), 0x3C01U);  // above it
   EXPECT_EQ(FromText("1.00048828125" + std::string(5000, '0') + "1", E::kFloat16), 0x3C01U);
   EXPECT_EQ(FromText("1.000488281249999999999999999999999999", E::kFloat16), 0x3C00U);
-  EXPECT_EQ(FromText("0.0000000298023223876953125", E::kFloat16), 0x0000U);   // 2^-25, a tie
+  EXPECT_EQ(FromText("0.0000000298023223876953125", E::kFloat16), 0x0000U);  // 2^-25, a tie
   EXPECT_EQ(FromText("0.00000002980232238769531250000000000000000001", E::kFloat16), 0x0001U);
   EXPECT_EQ(FromText("2.5", E::kFloat4e2m1), 0x4U);
   EXPECT_EQ(FromText("2.50000000000000000000000000000000001", E::kFloat4e2m1), 0x5U);
@@ -166,7 +171,10 @@ TEST(ConvertTextTest, DecimalsAreRoundedOnce) {
     std::string result;
     int rest = 0;
     for (const char* c = buffer; *c != 0; ++c) {
-      if (*c == '.') { result += '.'; continue; }
+      if (*c == '.') {
+        result += '.';
+        continue;
+      }
       const int digit = rest * 10 + (*c - '0');
       result += static_cast<char>('0' + digit / 2);
       rest = digit % 2;
@@ -182,7 +190,8 @@ TEST(ConvertTextTest, IntegersOfAnyLengthWrap) {
   EXPECT_EQ(FromText("18446744073709551615", E::kUint64), UINT64_MAX);
   EXPECT_EQ(FromText("18446744073709551616", E::kUint64), 0U);
   EXPECT_EQ(FromText("-9223372036854775808", E::kInt64), uint64_t{1} << 63);
-  EXPECT_EQ(FromText("1" + std::string(30, '0'), E::kUint64), 5076944270305263616U);  // 10^30 mod 2^64
+  EXPECT_EQ(FromText("1" + std::string(30, '0'), E::kUint64),
+            5076944270305263616U);  // 10^30 mod 2^64
   EXPECT_EQ(FromText("1e30", E::kUint64), 5076944270305263616U);
   EXPECT_EQ(FromText("1e64", E::kUint64), 0U);
   EXPECT_EQ(FromText("1e18446744073709551617", E::kUint64), 0U);
@@ -196,27 +205,50 @@ TEST(ConvertTextTest, IntegersOfAnyLengthWrap) {
 }
 
 TEST(ConvertTextTest, BoolIsNumberNotZero) {
-  for (const char* text : {"1", "-3", "0.5", "1e-9999999", "NaN", "-inf", "true", "TRUE", " True "}) {
+  for (const char* text :
+       {"1", "-3", "0.5", "1e-9999999", "NaN", "-inf", "true", "TRUE", " True "}) {
     EXPECT_EQ(FromText(text, E::kBool), 1U) << text;
   }
-  for (const char* text : {"0", "0.0", "-0", "0e5", "false", "FALSE"}) EXPECT_EQ(FromText(text, E::kBool), 0U) << text;
+  for (const char* text : {"0", "0.0", "-0", "0e5", "false", "FALSE"})
+    EXPECT_EQ(FromText(text, E::kBool), 0U) << text;
 }
 
 TEST(ConvertTextTest, MalformedTextNamesIndexAndText) {
-  const std::string bad[] = {"", " ", "Hello", "1.5f", "1,5", "0x10", "1_000", "1e", "1e+", "--1", "+", ".", "e5",
-                             "1.5abc", "1 2", std::string("1\0", 2), "infin", "nan(1)", "true", "\xC2\xA0" "1"};
+  const std::string bad[] = {"",
+                             " ",
+                             "Hello",
+                             "1.5f",
+                             "1,5",
+                             "0x10",
+                             "1_000",
+                             "1e",
+                             "1e+",
+                             "--1",
+                             "+",
+                             ".",
+                             "e5",
+                             "1.5abc",
+                             "1 2",
+                             std::string("1\0", 2),
+                             "infin",
+                             "nan(1)",
+                             "true",
+                             "\xC2\xA0"
+                             "1"};
   for (const std::string& text : bad) {
     for (const E type : {E::kFloat, E::kDouble, E::kFloat16, E::kInt32, E::kUint64, E::kInt4}) {
       const std::string texts[] = {"1", "2", text};
       uint64_t out[3];
       const absl::Status status = ConvertFromString(texts, out, type);
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text << " to " << TypeName(type);
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
+          << text << " to " << TypeName(type);
       EXPECT_NE(status.message().find("element 2"), absl::string_view::npos) << status;
     }
   }
   const std::string texts[] = {"Hello"};
   float out;
-  EXPECT_NE(ConvertFromString(texts, &out, E::kFloat).message().find("\"Hello\""), absl::string_view::npos);
+  EXPECT_NE(ConvertFromString(texts, &out, E::kFloat).message().find("\"Hello\""),
+            absl::string_view::npos);
 }
 
 TEST(ConvertTextTest, PackedTypesAndEmptySpans) {
@@ -252,7 +284,8 @@ TEST(ConvertTextTest, ExtremeTextsAreRightAndQuick) {
   EXPECT_EQ(FromText("1e" + nines, E::kFloat8e4m3fn, {.saturate = false}), 0x7FU);
   EXPECT_EQ(FromText(nines, E::kUint64) % 4, 3U);  // 10^1000000 - 1
   EXPECT_EQ(FromText(nines, E::kUint64), UINT64_MAX);
-  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_LT(seconds, 5.0);
 }
 
