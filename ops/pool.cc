@@ -21,15 +21,15 @@ constexpr int64_t kGrain = 32768;  // window elements that are worth a thread
 
 struct PoolAttributes {
   WindowAttributes window;
-  bool count_include_pad;
-  bool column_major;  // storage_order 1, of MaxPool's indices
-  double p;           // of LpPool
+  bool count_include_pad = false;
+  bool column_major = false;  // storage_order 1, of MaxPool's indices
+  double p = 2;       // of LpPool
 };
 
 // `p` is a float in the first versions, an int since.
 double ParseP(const NodeInfo& node) {
-  const absl::StatusOr<float> p = node.Float("p");
-  return p.ok() ? *p : static_cast<double>(node.IntOr("p", 2));
+  if (node.since_version() < 2) return node.FloatOr("p", 2);
+  return static_cast<double>(node.IntOr("p", 2));
 }
 
 absl::StatusOr<PoolAttributes> ParsePool(const NodeInfo& node) {
@@ -40,7 +40,7 @@ absl::StatusOr<PoolAttributes> ParsePool(const NodeInfo& node) {
   }
   attributes.count_include_pad = node.IntOr("count_include_pad", 0) != 0;
   attributes.column_major = node.IntOr("storage_order", 0) != 0;
-  attributes.p = ParseP(node);
+  if (node.op_type() == "LpPool") attributes.p = ParseP(node);
   return attributes;
 }
 
