@@ -102,6 +102,32 @@ bool Accepts(const Type& declared, const Value& value) {
   }
 }
 
+// `value` with elements that nothing else looks at, those of a sequence or optional too: the caller may
+// write to what a run gave, and may drop or change what it was given.
+absl::StatusOr<Value> Own(Value value, BufferPool* pool) {
+  switch (value.kind()) {
+    case ValueKind::kTensor: {
+      if (value.tensor().Writable()) return value;
+      ASSIGN_OR_RETURN(Tensor own, value.tensor().Clone(pool));
+      return Value(std::move(own));
+    }
+    case ValueKind::kSequence: {
+      for (Value& element : value.mutable_sequence().elements) {
+        ASSIGN_OR_RETURN(element, Own(std::move(element), pool));
+      }
+      return value;
+    }
+    case ValueKind::kOptional: {
+      const Optional& optional = value.optional();
+      if (optional.element == nullptr) return value;
+      ASSIGN_OR_RETURN(Value element, Own(*optional.element, pool));
+      return Value(Optional(optional.element_type, std::make_unique<Value>(std::move(element))));
+    }
+    default:
+      return value;  // maps and sparse tensors have no mutable access
+  }
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -238,11 +264,9 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
   if (status.ok()) status = Executor::TakeOutputs(*plan, *frame, outputs);
   plan->ReleaseFrame(frame);
   RETURN_IF_ERROR(status);
-  // Each output gets memory of its own: the caller may write to it, and may drop or change the inputs.
   for (Value& output : outputs) {
-    if (!output.is_tensor() || output.tensor().Writable()) continue;
-    ASSIGN_OR_RETURN(Tensor own, output.tensor().Clone(pool));
-    output = Value(std::move(own));
+    if (output.is_tensor() && output.tensor().Writable()) continue;
+    ASSIGN_OR_RETURN(output, Own(std::move(output), pool));
   }
   return absl::OkStatus();
 }
