@@ -158,6 +158,11 @@ class PlanBuilder::Impl {
   // The default of a schema as an attribute, for bodies that refer to it.
   const Attribute* DefaultAttribute(const SchemaAttribute& row);
   void ResolveReferences(NodeInfo& info, const Surroundings& around);
+  // Makes `step` run the standard's body; false when there is none for these types.
+  absl::StatusOr<bool> PrepareBody(const NodeInfo& info, absl::Span<const Type> input_types,
+                                   bool all_known, StepDetails& details, Step& step);
+  absl::Status PrepareKernel(const NodeInfo& info, const KernelDef& kernel, GraphState& state,
+                             Step& step);
   void AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
                absl::Span<const Type> output_types, GraphState& state);
   void Define(absl::string_view name, Binding binding, GraphState& state);
@@ -506,37 +511,53 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
                                        warnings_, &all_known));
   }
   step.check_types = !all_known;
+  bool body_found = false;
   if (use_body) {
-    if (found.schema->body == SchemaBody::kFunction || all_known) {
-      ASSIGN_OR_RETURN(std::shared_ptr<const Function> body,
-                       options_.function_provider->Body(node, info.opset_, input_types));
-      if (body == nullptr) {
-        return absl::UnimplementedError("the standard has no function body for these input types");
-      }
-      bodies_.push_back(body);
-      step.kind = StepKind::kFunction;
-      ASSIGN_OR_RETURN(details->function, BuildInstance(info, *body, true, input_types));
-    } else {
-      step.kind = StepKind::kLazyBody;
+    ASSIGN_OR_RETURN(body_found, PrepareBody(info, input_types, all_known, *details, step));
+    if (!body_found && found.kernel == nullptr) {
+      return absl::UnimplementedError("the standard has no function body for these input types");
     }
-  } else {
-    step.run = found.kernel->run;
-    if (found.kernel->parse != nullptr) {
-      ASSIGN_OR_RETURN(std::unique_ptr<const KernelState> kernel_state, found.kernel->parse(info));
-      step.state = kernel_state.get();
-      state.plan.states.push_back(std::move(kernel_state));
-    }
+  }
+  if (!body_found) {
+    RETURN_IF_ERROR(PrepareKernel(info, *found.kernel, state, step));
     if (options_.fold_constants && found.kernel->foldable && details->subgraphs.empty() && all_known &&
         (found.schema == nullptr || found.schema->deterministic)) {
       ASSIGN_OR_RETURN(const bool folded, Fold(info, *found.kernel, step.state, inputs, state));
       if (folded) return absl::OkStatus();
     }
   }
-  if (use_body || !details->subgraphs.empty()) {
+  if (body_found || !details->subgraphs.empty()) {
     step.details = details.get();
     state.plan.details.push_back(std::move(details));
   }
   AddStep(step, info, inputs, output_types, state);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PlanBuilder::Impl::PrepareBody(const NodeInfo& info,
+                                                    absl::Span<const Type> input_types,
+                                                    bool all_known, StepDetails& details,
+                                                    Step& step) {
+  if (info.schema()->body == SchemaBody::kContextDependent && !all_known) {
+    step.kind = StepKind::kLazyBody;
+    return true;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const Function> body,
+                   options_.function_provider->Body(info.node(), info.opset(), input_types));
+  if (body == nullptr) return false;  // none for this opset or these types
+  bodies_.push_back(body);
+  step.kind = StepKind::kFunction;
+  ASSIGN_OR_RETURN(details.function, BuildInstance(info, *body, true, input_types));
+  return true;
+}
+
+absl::Status PlanBuilder::Impl::PrepareKernel(const NodeInfo& info, const KernelDef& kernel,
+                                              GraphState& state, Step& step) {
+  step.run = kernel.run;
+  if (kernel.parse == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(std::unique_ptr<const KernelState> kernel_state, kernel.parse(info));
+  step.state = kernel_state.get();
+  state.plan.states.push_back(std::move(kernel_state));
   return absl::OkStatus();
 }
 
