@@ -13,6 +13,7 @@
 #include "tools/bench_cast.h"
 #define ONNX_RUN_HAS_BENCH_CAST 1
 #endif
+#include "tools/bench_model.h"
 #include "tools/bench_session.h"
 #include "tools/engine.h"
 #include "tools/exit_code.h"
@@ -38,9 +39,10 @@ constexpr Benchmark kBenchmarks[] = {
 };
 
 ArgParser MakeParser() {
-  ArgParser parser(kProgram, "[cast [flags] | startup | dispatch | memory | load]... [--json FILE]",
+  ArgParser parser(kProgram, "[cast [flags] | model MODEL | startup | dispatch | memory | load]... [--json FILE]",
                    "Measures this program's parts; without arguments all of them but cast.\n\n"
                    "  cast      ns per element and GB/s of conversions; onnx-bench cast --help tells its flags\n"
+                   "  model     runs of a model of yours; onnx-bench model --help tells more\n"
                    "  startup   onnx-run on a model of one Cast: time from start to end, peak memory\n"
                    "  dispatch  a chain of 1000 Casts of 4 elements: time per node; a run of one node\n"
                    "  memory    allocations of a session in its steady state\n"
@@ -69,6 +71,10 @@ int Main(int argc, char** argv) {
 #ifdef ONNX_RUN_HAS_BENCH_CAST
     return RunCastBenchmark(words);
 #endif
+  }
+  if (!words.empty() && words[0] == "model") {
+    words.erase(words.begin());
+    return RunModelBenchmark(words);
   }
   const ArgParser parser = MakeParser();
   int exit_code = kExitOk;
