@@ -343,7 +343,8 @@ absl::StatusOr<Type> TensorTypeFrom(const TensorType& proto, ValueKind kind) {
       DeclaredDim declared;
       // Older exporters write -1 for a dimension they do not know.
       if (dim.has_dim_value() && dim.dim_value() >= 0) declared.value = dim.dim_value();
-      if (dim.has_dim_param()) declared.param = dim.dim_param();
+      // "?" is no name either, though exporters write it: one model's "?"s are of different sizes.
+      if (dim.has_dim_param() && dim.dim_param() != "?") declared.param = dim.dim_param();
       type.shape->push_back(std::move(declared));
     }
   }

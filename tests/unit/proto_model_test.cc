@@ -293,6 +293,10 @@ TEST(ModelProtoTest, DeclaredTypes) {
   const auto model = Load(proto);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(TypeToString(model->graph.inputs[0].type, true), "tensor(undefined)[?]");
+  tensor->mutable_shape()->mutable_dim(0)->set_dim_param("?");  // neither is this a name
+  const auto unnamed = Load(proto);
+  ASSERT_TRUE(unnamed.ok()) << unnamed.status();
+  EXPECT_EQ(unnamed->graph.inputs[0].type.shape->at(0).param, "");
   tensor->set_elem_type(99);
   EXPECT_THAT(MessageOf(Load(proto)), AllOf(HasSubstr("input #0 \"x\""), HasSubstr("99")));
   input->mutable_type()->mutable_opaque_type()->set_name("o");
