@@ -48,6 +48,14 @@ constexpr std::array<KernelDef, (kCounts + ...)> KernelTable(const KernelRows<kC
   return table;
 }
 
+// The same rows for the operators of `domain`.
+template <size_t kCount>
+constexpr std::array<KernelDef, kCount> InDomain(const char* domain,
+                                                 std::array<KernelDef, kCount> table) {
+  for (KernelDef& row : table) row.domain = domain;
+  return table;
+}
+
 }  // namespace onnx_run
 
 #endif  // ONNX_RUN_OPS_KERNEL_TABLE_H_
