@@ -45,6 +45,7 @@ absl::Span<const absl::Span<const KernelDef>> AllKernels() {
       ScanKernels(),
       SequenceKernels(),
       ShapeKernels(),
+      SignalKernels(),
       SliceKernels(),
       SoftmaxKernels(),
       SortKernels(),

@@ -44,6 +44,7 @@ absl::Span<const KernelDef> RoiPoolKernels();
 absl::Span<const KernelDef> ScanKernels();
 absl::Span<const KernelDef> SequenceKernels();
 absl::Span<const KernelDef> ShapeKernels();
+absl::Span<const KernelDef> SignalKernels();
 absl::Span<const KernelDef> SliceKernels();
 absl::Span<const KernelDef> SoftmaxKernels();
 absl::Span<const KernelDef> SortKernels();

@@ -23,9 +23,7 @@ namespace {
 
 enum class Cell : uint8_t { kRnn, kGru, kLstm };
 
-constexpr int GatesOf(Cell cell) {
-  return cell == Cell::kRnn ? 1 : (cell == Cell::kGru ? 3 : 4);
-}
+constexpr int GatesOf(Cell cell) { return cell == Cell::kRnn ? 1 : (cell == Cell::kGru ? 3 : 4); }
 
 struct RnnAttributes {
   int directions = 1;
@@ -200,11 +198,7 @@ class Runner {
  public:
   Runner(KernelContext& context, const RnnAttributes& attributes, Cell cell, const RnnSizes& sizes,
          const Dims& lengths)
-      : context_(context),
-        attributes_(attributes),
-        cell_(cell),
-        sizes_(sizes),
-        lengths_(lengths) {}
+      : context_(context), attributes_(attributes), cell_(cell), sizes_(sizes), lengths_(lengths) {}
 
   absl::Status Prepare(ElementType type) {
     int64_t rows = 0;
@@ -227,8 +221,8 @@ class Runner {
     T* const gates = gates_.mutable_data_as<T>();
     RETURN_IF_ERROR(Multiply(rows, sizes_.gates, sizes_.input, d_->x, sizes_.input, d_->w, gates,
                              sizes_.gates));
-    const int64_t steps = lengths_.empty() ? sizes_.steps
-                                           : *std::max_element(lengths_.begin(), lengths_.end());
+    const int64_t steps =
+        lengths_.empty() ? sizes_.steps : *std::max_element(lengths_.begin(), lengths_.end());
     for (int64_t step = 0; step < steps; ++step) RETURN_IF_ERROR(RunStep(step));
     return absl::OkStatus();
   }
@@ -238,8 +232,7 @@ class Runner {
   absl::Status Multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_stride, const T* b,
                         T* c, int64_t c_stride) {
     return RunGemms<T>(context_, {m, n, k}, 1, [&](int64_t) {
-      return GemmProblem<T>{
-          .a = {a, a_stride, 1}, .b = {b, 1, k}, .c = c, .c_stride = c_stride};
+      return GemmProblem<T>{.a = {a, a_stride, 1}, .b = {b, 1, k}, .c = c, .c_stride = c_stride};
     });
   }
 
@@ -442,8 +435,7 @@ absl::Status RunDirections(KernelContext& context, const RnnAttributes& attribut
     direction.state_stride = attributes.batch_first ? directions * hidden : hidden;
     direction.y_step_stride =
         attributes.batch_first ? directions * hidden : directions * sizes.batch * hidden;
-    direction.y_batch_stride =
-        attributes.batch_first ? sizes.steps * directions * hidden : hidden;
+    direction.y_batch_stride = attributes.batch_first ? sizes.steps * directions * hidden : hidden;
     direction.activations = attributes.activations.data() + d * functions;
     RETURN_IF_ERROR(runner.Run(direction));
   }
@@ -508,10 +500,10 @@ absl::Status Rnn(const RnnAttributes& attributes, KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseRnn<Cell::kRnn>, Rnn<Cell::kRnn>>("RNN", 1, 7, 14, 22),
-    Rows<ParseRnn<Cell::kGru>, Rnn<Cell::kGru>>("GRU", 1, 3, 7, 14, 22),
-    Rows<ParseRnn<Cell::kLstm>, Rnn<Cell::kLstm>>("LSTM", 1, 7, 14, 22));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseRnn<Cell::kRnn>, Rnn<Cell::kRnn>>("RNN", 1, 7, 14, 22),
+                Rows<ParseRnn<Cell::kGru>, Rnn<Cell::kGru>>("GRU", 1, 3, 7, 14, 22),
+                Rows<ParseRnn<Cell::kLstm>, Rnn<Cell::kLstm>>("LSTM", 1, 7, 14, 22));
 
 }  // namespace
 

@@ -21,7 +21,8 @@ struct FunctionRow {
   float alpha;  // when the node gives none: those of the operators of that name
   float beta;
 };
-constexpr FunctionRow kFunctions[] = {  // in the order of RnnFunction
+constexpr FunctionRow kFunctions[] = {
+    // in the order of RnnFunction
     {"Relu", RnnFunction::kRelu, false, false, 0, 0},
     {"Tanh", RnnFunction::kTanh, false, false, 0, 0},
     {"Sigmoid", RnnFunction::kSigmoid, false, false, 0, 0},
@@ -87,9 +88,7 @@ void Sigmoid(double* x, int64_t n) {
 }
 void Softplus(float* x, int64_t n) { vector_math::Softplus(x, x, n); }
 void Softplus(double* x, int64_t n) { ForEach(x, n, SoftplusOf); }
-void Elu(float* x, float alpha, int64_t n) {
-  vector_math::ExpLinear(x, alpha, 1.0F, 1.0F, x, n);
-}
+void Elu(float* x, float alpha, int64_t n) { vector_math::ExpLinear(x, alpha, 1.0F, 1.0F, x, n); }
 void Elu(double* x, float alpha, int64_t n) {
   ForEach(x, n, [alpha](double v) { return v > 0 ? v : alpha * std::expm1(v); });
 }
