@@ -509,6 +509,33 @@ TEST(GraphScan, LargeElementsAreLookedAtInPlace) {
   EXPECT_EQ(x.data_as<int64_t>()[5], 5);  // and not written to
 }
 
+// Three elements of four bits: every other slice begins in the middle of a byte.
+TEST(GraphScan, PackedElements) {
+  const auto type = ElementType::kUint4;
+  const Model model =
+      TestModel(25)
+          .Input("x", type, {3, 3})
+          .Node("Scan", {"x"}, {"y", "z"},
+                {IntAttr("num_scan_inputs", 1), IntsAttr("scan_output_axes", {0, 1}),
+                 GraphAttr("body", GraphBuilder()
+                                       .Input("r", type, {3})
+                                       .Node("Identity", {"r"}, {"s"})
+                                       .Node("Identity", {"r"}, {"t"})
+                                       .Output("s", type, {3})
+                                       .Output("t", type, {3})
+                                       .Build())})
+          .Output("y", type, {3, 3})
+          .Output("z", type, {3, 3})
+          .Build();
+  const auto outputs =
+      RunModel(model, {{"x", TensorOf<uint8_t>(type, {3, 3}, {0x21, 0x43, 0x65, 0x87, 0x09})}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].tensor().span<uint8_t>().subspan(0, 5),
+              ElementsAre(0x21, 0x43, 0x65, 0x87, 0x09));
+  EXPECT_THAT((*outputs)[1].tensor().span<uint8_t>().subspan(0, 5),
+              ElementsAre(0x41, 0x27, 0x85, 0x63, 0x09));
+}
+
 TEST(GraphScan, NothingToScan) {
   Model model = ScanModel(21, {IntsAttr("scan_output_axes", {1})}, {}, {"n"});
   Graph body = ScanBody();

@@ -25,7 +25,7 @@ std::string Name(const Key& key) {
 std::map<Key, const OpSchema*> TableByKey() {
   std::map<Key, const OpSchema*> rows;
   for (const OpSchema& row : StandardSchemas().schemas) {
-    const Key key(row.domain, row.op_type, row.since_version);
+    const Key key(std::string(row.domain), std::string(row.op_type), row.since_version);
     EXPECT_TRUE(rows.emplace(key, &row).second) << Name(key) << " stands twice";
   }
   return rows;
@@ -107,7 +107,7 @@ void ExpectSameVariables(const OpSchema& row) {
   for (const SchemaParameter* a : all) {
     for (const SchemaParameter* b : all) {
       if (a->constraint < 0 || b->constraint < 0) continue;
-      EXPECT_EQ(a->constraint == b->constraint, std::strcmp(a->type_string, b->type_string) == 0)
+      EXPECT_EQ(a->constraint == b->constraint, a->type_string == b->type_string)
           << row.op_type << ": " << a->name << " and " << b->name;
     }
   }
@@ -146,7 +146,7 @@ void ExpectSameDefault(const SchemaAttribute& table, const onnx::AttributeProto&
 void ExpectSameAttributes(const OpSchema& row, const onnx::OpSchema& live) {
   std::set<std::string> names;
   for (const SchemaAttribute& attribute : row.attributes) {
-    EXPECT_TRUE(names.insert(attribute.name).second) << attribute.name;
+    EXPECT_TRUE(names.insert(std::string(attribute.name)).second) << attribute.name;
   }
   EXPECT_EQ(names.size(), live.attributes().size());
   for (const auto& [name, attribute] : live.attributes()) {
@@ -188,7 +188,7 @@ TEST(SchemaTable, SaysWhatTheRegistrySays) {
 TEST(SchemaTable, FindsWhatTheRegistryFinds) {
   const SchemaTable& table = StandardSchemas();
   std::set<std::pair<std::string, std::string>> operators;
-  for (const OpSchema& row : table.schemas) operators.emplace(row.domain, row.op_type);
+  for (const OpSchema& row : table.schemas) operators.emplace(std::string(row.domain), std::string(row.op_type));
   for (const auto& [domain, op_type] : operators) {
     const SchemaDomain* range = table.FindDomain(domain);
     ASSERT_NE(range, nullptr) << domain;
@@ -220,14 +220,18 @@ TEST(SchemaTable, KnowsTheDomainsAndVersions) {
 
 TEST(KernelTables, EveryRowServesOneSchema) {
   const std::map<Key, const OpSchema*> schemas = TableByKey();
+  // A version may be deprecated (GroupNormalization-18); an operator of which no other is left may not.
+  std::set<std::pair<std::string, std::string>> alive;
+  for (const auto& [key, schema] : schemas) {
+    if (!schema->deprecated) alive.emplace(std::get<0>(key), std::get<1>(key));
+  }
   std::set<Key> seen;
   for (absl::Span<const KernelDef> family : AllKernels()) {
     for (const KernelDef& row : family) {
-      const Key key(row.domain, row.op_type, row.since_version);
+      const Key key(std::string(row.domain), std::string(row.op_type), row.since_version);
       EXPECT_TRUE(seen.insert(key).second) << Name(key) << " has two kernels";
-      const auto found = schemas.find(key);
-      ASSERT_NE(found, schemas.end()) << Name(key) << " is no since version of the standard";
-      EXPECT_FALSE(found->second->deprecated) << Name(key) << " is deprecated";
+      EXPECT_TRUE(schemas.contains(key)) << Name(key) << " is no since version of the standard";
+      EXPECT_TRUE(alive.contains({std::get<0>(key), std::get<1>(key)})) << Name(key);
       EXPECT_NE(row.run, nullptr) << Name(key);
     }
   }
@@ -238,13 +242,13 @@ TEST(KernelTables, AnOperatorHasKernelsForAllOfItsVersions) {
   std::set<std::pair<std::string, std::string>> operators;
   for (absl::Span<const KernelDef> family : AllKernels()) {
     for (const KernelDef& row : family) {
-      kernels.emplace(row.domain, row.op_type, row.since_version);
-      operators.emplace(row.domain, row.op_type);
+      kernels.emplace(std::string(row.domain), std::string(row.op_type), row.since_version);
+      operators.emplace(std::string(row.domain), std::string(row.op_type));
     }
   }
   for (const OpSchema& row : StandardSchemas().schemas) {
-    if (row.deprecated || !operators.contains({row.domain, row.op_type})) continue;
-    const Key key(row.domain, row.op_type, row.since_version);
+    if (row.deprecated || !operators.contains({std::string(row.domain), std::string(row.op_type)})) continue;
+    const Key key(std::string(row.domain), std::string(row.op_type), row.since_version);
     EXPECT_TRUE(kernels.contains(key)) << Name(key) << " has no kernel, other versions have";
   }
 }

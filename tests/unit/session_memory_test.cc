@@ -1,0 +1,108 @@
+// Memory between runs: with fixed shapes, a run takes nothing new from the allocator.
+#include <atomic>
+#include <cstddef>
+
+#include "gtest/gtest.h"
+#include "runtime/buffer.h"
+#include "tests/unit/graph_test_util.h"
+
+namespace onnx_run {
+namespace {
+
+class CountingAllocator final : public Allocator {
+ public:
+  void* Allocate(size_t bytes) override {
+    ++allocations;
+    live += static_cast<int64_t>(bytes);
+    return Default()->Allocate(bytes);
+  }
+  void Deallocate(void* data, size_t bytes) override {
+    live -= static_cast<int64_t>(bytes);
+    Default()->Deallocate(data, bytes);
+  }
+  std::atomic<int64_t> allocations{0};
+  std::atomic<int64_t> live{0};
+};
+
+// Runs until nothing new is taken, which has to be soon, and then on.
+void ExpectSteady(const Model& model, const Feeds& feeds) {
+  CountingAllocator allocator;
+  {
+    SessionOptions options;
+    options.allocator = &allocator;
+    options.threads = 1;
+    const auto session = Session::Create(model, GraphTestRegistry(), options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    for (int run = 0; run < 2; ++run) {
+      const auto outputs = (*session)->Run(feeds);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+    }
+    const int64_t before = allocator.allocations;
+    EXPECT_GT(before, 0);
+    for (int run = 0; run < 10; ++run) ASSERT_TRUE((*session)->Run(feeds).ok());
+    EXPECT_EQ(allocator.allocations, before);
+  }
+  EXPECT_EQ(allocator.live, 0) << "bytes not given back";
+}
+
+TEST(SessionMemory, CastsOfUnlikeWidths) {
+  ModelBuilder builder(25);
+  builder.Input("x0", ElementType::kFloat, {1000});
+  for (int i = 0; i < 12; ++i) {
+    const int types[] = {10, 1, 11, 17, 7, 22};
+    builder.Node("Cast", {"x" + std::to_string(i)}, {"x" + std::to_string(i + 1)},
+                 {IntAttr("to", types[i % 6])});
+  }
+  Tensor x = Tensor::Create(ElementType::kFloat, {1000}).value();
+  for (int i = 0; i < 1000; ++i) x.mutable_data_as<float>()[i] = static_cast<float>(i % 8);
+  ExpectSteady(builder.Output("x12", ElementType::kInt4, {1000}).Output("x3").Build(),
+               {{"x0", x}});
+}
+
+TEST(SessionMemory, LoopsAndScanOutputs) {
+  const Graph body = GraphBuilder()
+                         .Input("i", ElementType::kInt64, {})
+                         .Input("go", ElementType::kBool, {})
+                         .Input("s", ElementType::kInt64, {3})
+                         .Node("Add", {"s", "x"}, {"sum"}, {}, "t")
+                         .Node("Identity", {"sum"}, {"copy"})
+                         .Output("go", ElementType::kBool, {})
+                         .Output("sum", ElementType::kInt64, {3})
+                         .Output("copy", ElementType::kInt64, {3})
+                         .Build();
+  ModelBuilder builder(25);
+  ExpectSteady(builder.Opset("t", 1)
+                   .Input("x", ElementType::kInt64, {3})
+                   .Input("m", ElementType::kInt64, {})
+                   .Node("Loop", {"m", "", "x"}, {"final", "all"}, {GraphAttr("body", body)})
+                   .Node("SplitToSequence", {"all"}, {"rows"})
+                   .Node("ConcatFromSequence", {"rows"}, {"again"}, {IntAttr("axis", 0)})
+                   .Output("final")
+                   .Output("again")
+                   .Build(),
+               {{"x", Int64Tensor({3}, {1, 2, 3})}, {"m", Int64Scalar(100)}});
+}
+
+TEST(SessionMemory, AFailedRunGivesEverythingBack) {
+  CountingAllocator allocator;
+  {
+    ModelBuilder builder(21);
+    const Model model = builder.Opset("t", 1)
+                            .Input("x", ElementType::kFloat, {"n"})
+                            .Node("Cast", {"x"}, {"y"}, {IntAttr("to", 11)})
+                            .Node("Boom", {"y"}, {"z"}, {}, "t")
+                            .Output("z")
+                            .Build();
+    SessionOptions options;
+    options.allocator = &allocator;
+    const auto session = Session::Create(model, GraphTestRegistry(), options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE((*session)->Run({{"x", FloatTensor({2}, {1, 2})}}).ok());
+    }
+  }
+  EXPECT_EQ(allocator.live, 0);
+}
+
+}  // namespace
+}  // namespace onnx_run
