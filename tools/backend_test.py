@@ -179,13 +179,21 @@ class Backend(OnnxBackend):
 # --- The test suite -----------------------------------------------------------------------------
 
 class Suite(onnx.backend.test.BackendTest):
-    """The suite, but for one fault of it: it asks for the length of a sequence's elements, and
-    so fails on scalars whatever the backend gives (test_loop16_seq_none)."""
+    """The suite, but for two faults of it that no backend can help.
+
+    It asks for the length of a sequence's elements, and so fails on scalars (test_loop16_seq_none).
+    And it compares random values with those that numpy once drew (test_bernoulli*): here type, shape
+    and range decide, as in onnx-conformance.
+    """
 
     @classmethod
     def assert_similar_outputs(cls, ref_outputs, outputs, rtol, atol, model_dir=None):
         if getattr(ref_outputs, "shape", None) == () == getattr(outputs, "shape", None):
             ref_outputs, outputs = [ref_outputs], [outputs]
+        if "test_bernoulli" in str(model_dir):
+            assert all(np.isin(output, (0, 1)).all() for output in outputs), "not all 0 or 1"
+            ref_outputs = [np.zeros_like(output) for output in ref_outputs]
+            outputs = [np.zeros_like(output) for output in outputs]
         super().assert_similar_outputs(ref_outputs, outputs, rtol, atol, model_dir)
 
 
