@@ -51,7 +51,8 @@ absl::StatusOr<LoadedModel> LoadForBenchmark(const std::vector<std::string>& wor
     return absl::InvalidArgumentError(absl::StrCat("the model has ", declared.size(), " inputs"));
   }
   for (size_t i = 1; i < words.size(); ++i) {
-    ASSIGN_OR_RETURN(Value value, ReadAnyValueFile(words[i], declared[i - 1].name, declared[i - 1].type));
+    ASSIGN_OR_RETURN(Value value,
+                     ReadAnyValueFile(words[i], declared[i - 1].name, declared[i - 1].type));
     loaded.inputs.push_back(std::move(value));
   }
   loaded.inputs.resize(declared.size());

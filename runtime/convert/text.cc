@@ -6,6 +6,8 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/convert/formats.h"
+#include "runtime/convert/shortest.h"
 
 namespace onnx_run {
 namespace convert_internal {
@@ -331,30 +334,136 @@ uint64_t IntegerFromDecimal(const Decimal& decimal) {
 
 struct PlainDecimal {
   bool negative = false;
-  uint64_t digits = 0;   // all of them as one integer
-  uint64_t integer = 0;  // those before the point
-  int places = 0;        // behind the point
+  bool has_exponent = false;
+  uint64_t digits = 0;  // all of them as one integer
+  int scale = 0;        // times 10^scale; with no exponent, less the places behind the point
 };
+
+constexpr std::array<uint64_t, 20> MakeIntegerPowersOf10() {
+  std::array<uint64_t, 20> powers = {1};
+  for (size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+  return powers;
+}
+constexpr std::array<uint64_t, 20> kIntegerPowersOf10 = MakeIntegerPowersOf10();
 
 bool ParsePlain(absl::string_view text, PlainDecimal& result) {
   const char* p = text.data();
   const char* const end = p + text.size();
   if (p != end && (*p == '-' || *p == '+')) result.negative = *p++ == '-';
-  if (end - p > 20 || p == end) return false;
+  if (end - p > 25 || p == end) return false;
   const char* const first = p;
   uint64_t digits = 0;
   while (p != end && IsDigit(*p)) digits = digits * 10 + static_cast<uint64_t>(*p++ - '0');
-  result.integer = digits;
   auto count = p - first;
-  if (p != end) {
-    if (*p != '.') return false;
+  if (p != end && *p == '.') {
     const char* const point = ++p;
     while (p != end && IsDigit(*p)) digits = digits * 10 + static_cast<uint64_t>(*p++ - '0');
-    result.places = static_cast<int>(p - point);
+    result.scale = -static_cast<int>(p - point);
     count += p - point;
   }
   result.digits = digits;
-  return p == end && count > 0 && count <= 19;
+  if (count == 0 || count > 19) return false;
+  if (p == end) return true;
+  if (*p != 'e' && *p != 'E') return false;
+  result.has_exponent = true;
+  ++p;
+  const bool negative = p != end && *p == '-';
+  if (p != end && (*p == '-' || *p == '+')) ++p;
+  if (p == end || end - p > 3) return false;
+  int exponent = 0;
+  for (; p != end && IsDigit(*p); ++p) exponent = exponent * 10 + (*p - '0');
+  result.scale += negative ? -exponent : exponent;
+  return p == end;
+}
+
+// Eight characters in a word, the first in its lowest byte.
+constexpr uint64_t kAllBytes = 0x0101010101010101;
+constexpr uint64_t kZeros = '0' * kAllBytes;
+
+template <typename T>
+T LoadWord(const char* p) {
+  T word;
+  std::memcpy(&word, p, sizeof(T));
+  return word;
+}
+
+// `n` characters, 1 to 8, with zeros in front of them.
+uint64_t LoadPadded(const char* p, size_t n) {
+  if (n == 8) return LoadWord<uint64_t>(p);
+  const size_t shift = 8 * (8 - n);
+  const uint64_t padding = kZeros & LowMask(static_cast<int>(shift));
+  if (n >= 4) {
+    return padding | uint64_t{LoadWord<uint32_t>(p)} << shift |
+           uint64_t{LoadWord<uint32_t>(p + n - 4)} << 32;
+  }
+  const auto byte = [&](size_t i) { return uint64_t{static_cast<uint8_t>(p[i])}; };
+  return padding | byte(0) << shift | byte(n / 2) << (shift + 8 * (n / 2)) | byte(n - 1) << 56;
+}
+
+bool AllDigits(uint64_t word) {
+  constexpr uint64_t kHigh = 0xF0 * kAllBytes;
+  return ((word & kHigh) | (((word + 6 * kAllBytes) & kHigh) >> 4)) == (kZeros | kZeros >> 4);
+}
+uint64_t DigitsOf(uint64_t word) {
+  word -= kZeros;
+  word = word * 10 + (word >> 8);  // pairs, in every second byte
+  constexpr uint64_t kMask = 0x000000FF000000FF;
+  return ((word & kMask) * (100 + (uint64_t{1000000} << 32)) +
+          (word >> 16 & kMask) * (1 + (uint64_t{10000} << 32))) >>
+         32;
+}
+
+// A sign, and 16 characters or fewer: digits and a point. False where it is not that.
+inline bool ParseShort(absl::string_view text, PlainDecimal& result) {
+  const char* p = text.data();
+  size_t n = text.size();
+  if (n != 0 && (*p == '-' || *p == '+')) {
+    result.negative = *p == '-';
+    ++p;
+    --n;
+  }
+  if (n - 1 > 15) return false;
+  uint64_t low = kZeros;
+  uint64_t high;
+  if (n <= 8) {
+    high = LoadPadded(p, n);
+  } else {
+    high = LoadWord<uint64_t>(p + n - 8);
+    low = LoadPadded(p, n - 8);
+  }
+  // The highest bit of every byte that is a point.
+  const auto points_in = [](uint64_t word) {
+    constexpr uint64_t kLow7 = 0x7F * kAllBytes;
+    const uint64_t x = word ^ ('.' * kAllBytes);
+    return ~(((x & kLow7) + kLow7) | x | kLow7);
+  };
+  // What is in front of the point moves into its place.
+  const auto close = [](uint64_t word, int place, uint64_t carry) {
+    const uint64_t before = LowMask(8 * place);
+    return (word & (~before << 8)) | (word & before) << 8 | carry;
+  };
+  if (const uint64_t points = points_in(high); points != 0) {
+    const int place = std::countr_zero(points) / 8;
+    result.scale = place - 7;
+    high = close(high, place, low >> 56);
+    low = low << 8 | '0';
+    if (n == 1) return false;
+  } else if (const uint64_t early = points_in(low); early != 0) {
+    const int place = std::countr_zero(early) / 8;
+    result.scale = place - 15;
+    low = close(low, place, '0');
+  }
+  if (!AllDigits(high) || !AllDigits(low)) return false;
+  result.digits = DigitsOf(low) * 100'000'000 + DigitsOf(high);
+  return true;
+}
+
+// A decimal without exponent, truncated.
+inline uint64_t IntegerOf(const PlainDecimal& plain) {
+  const uint64_t magnitude =
+      plain.scale == 0 ? plain.digits
+                       : plain.digits / kIntegerPowersOf10[static_cast<size_t>(-plain.scale)];
+  return plain.negative ? 0 - magnitude : magnitude;
 }
 
 constexpr std::array<double, 23> kPowersOf10 = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -377,23 +486,36 @@ constexpr std::array<FromDoubleFn, sizeof...(kTypes)> MakeFromDouble(
 }
 constexpr auto kFromDouble = MakeFromDouble(std::make_integer_sequence<int, kElementTypeCount>());
 
-// The code of a plain decimal in a float format by one division of exact DOUBLEs; nullopt where
-// that might round twice.
+// Of a plain decimal: the bits of the nearest DOUBLE, and whether rounding it to a format of 24
+// significant bits or fewer gives what rounding the decimal would. False where that takes more than
+// one operation on exact DOUBLEs.
+inline bool DoubleFromPlain(const PlainDecimal& plain, uint64_t& bits, bool& rounds_once) {
+  if (plain.digits > uint64_t{1} << 53 || plain.scale < -22 || plain.scale > 22) return false;
+  const auto digits = static_cast<double>(plain.digits);
+  const double power = kPowersOf10[static_cast<size_t>(std::abs(plain.scale))];
+  const double result = plain.scale < 0 ? digits / power : digits * power;
+  bits = std::bit_cast<uint64_t>(result) | (plain.negative ? uint64_t{1} << 63 : 0);
+  // Values and ties of such formats have 25 significant bits. Where the result has more, the
+  // decimal is on the same side of all of them; where not, it has to be the result exactly.
+  constexpr uint64_t kBelowTies = (uint64_t{1} << 28) - 1;
+  if ((bits & kBelowTies) != 0) {
+    rounds_once = true;
+  } else if (plain.scale <= 0) {
+    rounds_once = plain.scale >= -8 && result * power == digits;  // 25 bits times 28: exact
+  } else {
+    rounds_once = result <= 0x1p53;
+  }
+  return true;
+}
+
+// The code of a plain decimal in a float format; nullopt where the quick way might round twice.
 std::optional<uint64_t> FloatFromPlain(const ElementTypeInfo& info, const PlainDecimal& plain,
                                        const ConvertOptions& options) {
-  if (plain.digits > uint64_t{1} << 53) return std::nullopt;
-  const auto digits = static_cast<double>(plain.digits);
-  const double power = kPowersOf10[static_cast<size_t>(plain.places)];
-  const double quotient = digits / power;
-  const uint64_t sign = plain.negative ? uint64_t{1} << 63 : 0;
-  const uint64_t bits = std::bit_cast<uint64_t>(quotient) | sign;
+  uint64_t bits = 0;
+  bool rounds_once = false;
+  if (!DoubleFromPlain(plain, bits, rounds_once)) return std::nullopt;
   if (info.type == ElementType::kDouble) return bits;
-  // Values and ties of formats of 24 bits or fewer have 25 significant bits. Where the quotient has
-  // more, the decimal is on the same side of all of them; where not, it has to be the quotient
-  // exactly: the product below is exact.
-  constexpr uint64_t kBelowTies = (uint64_t{1} << 28) - 1;
-  if ((bits & kBelowTies) == 0 && (plain.places > 8 || quotient * power != digits))
-    return std::nullopt;
+  if (!rounds_once) return std::nullopt;
   if (info.type == ElementType::kFloat) {
     return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
   }
@@ -428,8 +550,8 @@ std::optional<uint64_t> NumberFromText(absl::string_view text, ElementType type,
       if (code.has_value()) return code;
     } else if (info.kind == ElementKind::kBool) {
       return plain.digits != 0 ? 1 : 0;
-    } else {
-      return (plain.negative ? 0 - plain.integer : plain.integer) & LowMask(info.bits);
+    } else if (!plain.has_exponent) {
+      return IntegerOf(plain) & LowMask(info.bits);
     }
   }
   const Decimal decimal = ParseDecimal(text);
@@ -475,25 +597,7 @@ struct ShortDecimal {
 };
 
 int FormatPositional(const ShortDecimal& decimal, char* buffer) {
-  char digits[16];
-  const int count =
-      static_cast<int>(std::to_chars(digits, digits + 16, decimal.digits).ptr - digits);
-  const int point = count + decimal.exponent;  // digits before the point
-  char* out = buffer;
-  if (point <= 0) {
-    *out++ = '0';
-    *out++ = '.';
-    out = std::fill_n(out, -point, '0');
-    out = std::copy_n(digits, count, out);
-  } else if (point < count) {
-    out = std::copy_n(digits, point, out);
-    *out++ = '.';
-    out = std::copy_n(digits + point, count - point, out);
-  } else {
-    out = std::copy_n(digits, count, out);
-    out = std::fill_n(out, point - count, '0');
-  }
-  return static_cast<int>(out - buffer);
+  return static_cast<int>(WritePositional({decimal.digits, decimal.exponent}, buffer) - buffer);
 }
 
 // The decimal of fewest digits that reads back as `code`, nearest to `value` among them. `value` is
@@ -576,7 +680,43 @@ int CopyText(absl::string_view text, char* buffer) {
   return static_cast<int>(text.size());
 }
 
+// A positive finite FLOAT or DOUBLE (or 0); returns the end.
+template <typename Float>
+char* WriteFloat(Float value, char* out) {
+  if (value < Float{0x1p63}) {
+    const auto integer = static_cast<int64_t>(value);
+    if (static_cast<Float>(integer) == value) {
+      return WriteDigits(static_cast<uint64_t>(integer), out);
+    }
+    if constexpr (sizeof(Float) == 4) {
+      return WritePositional(ShortestOfFloat(std::bit_cast<uint32_t>(value)), out);
+    } else {
+      return WritePositional(ShortestOfDouble(std::bit_cast<uint64_t>(value)), out);
+    }
+  }
+  return std::to_chars(out, out + kMaxNumberText, value, std::chars_format::fixed)
+      .ptr;  // all digits
+}
+
+// FLOAT or DOUBLE.
+template <typename Float, typename Bits>
+int WideFloatToText(Bits code, char* buffer) {
+  constexpr Bits kInfinity = std::bit_cast<Bits>(std::numeric_limits<Float>::infinity());
+  constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  const Bits magnitude = code & ~kSign;
+  if (magnitude > kInfinity) return CopyText("NaN", buffer);
+  char* out = buffer;
+  *out = '-';
+  out += code >> (sizeof(Bits) * 8 - 1);
+  if (magnitude == kInfinity) return static_cast<int>(out - buffer) + CopyText("INF", out);
+  return static_cast<int>(WriteFloat(std::bit_cast<Float>(magnitude), out) - buffer);
+}
+
 int FloatToText(uint64_t code, ElementType type, char* buffer) {
+  if (type == ElementType::kFloat) {
+    return WideFloatToText<float>(static_cast<uint32_t>(code), buffer);
+  }
+  if (type == ElementType::kDouble) return WideFloatToText<double>(code, buffer);
   const ElementTypeInfo& info = InfoOf(type);
   const ExactNumber number = DecodeFloat(info, code);
   if (number.number_class == NumberClass::kNan) return CopyText("NaN", buffer);
@@ -585,22 +725,23 @@ int FloatToText(uint64_t code, ElementType type, char* buffer) {
   if (number.number_class == NumberClass::kInfinity) {
     return static_cast<int>(out - buffer) + CopyText("INF", out);
   }
-  char* const end = buffer + kMaxNumberText;
   const uint64_t magnitude = code & MagnitudeMask(info);
-  if (type == ElementType::kFloat) {
-    const auto value = std::bit_cast<float>(static_cast<uint32_t>(magnitude));
-    return static_cast<int>(std::to_chars(out, end, value, std::chars_format::fixed).ptr - buffer);
-  }
   const double value = CodeToDouble(magnitude, type);
   const bool integral =
       number.number_class == NumberClass::kZero ||
       (number.exponent >= 0 &&
        (number.exponent >= 63 || number.significand << (number.exponent + 1) == 0));
-  if (type == ElementType::kDouble || integral) {
-    return static_cast<int>(std::to_chars(out, end, value, std::chars_format::fixed).ptr - buffer);
-  }
+  if (integral) return static_cast<int>(WriteFloat(value, out) - buffer);
   out += FormatPositional(ShortestDecimalOf(value, magnitude, type), out);
   return static_cast<int>(out - buffer);
+}
+
+int SignedToText(int64_t value, char* buffer) {
+  char* out = buffer;
+  *out = '-';
+  out += value < 0 ? 1 : 0;
+  const auto bits = static_cast<uint64_t>(value);
+  return static_cast<int>(WriteDigits(value < 0 ? 0 - bits : bits, out) - buffer);
 }
 
 }  // namespace
@@ -612,13 +753,358 @@ int NumberToText(uint64_t code, ElementType type, char* buffer) {
     case ElementKind::kFloat: return FloatToText(code, type, buffer);
     case ElementKind::kBool: buffer[0] = code != 0 ? '1' : '0'; return 1;
     case ElementKind::kSigned: {
-      const auto value = static_cast<int64_t>(code << (64 - info.bits)) >> (64 - info.bits);
-      return static_cast<int>(std::to_chars(buffer, buffer + kMaxNumberText, value).ptr - buffer);
+      return SignedToText(static_cast<int64_t>(code << (64 - info.bits)) >> (64 - info.bits),
+                          buffer);
     }
-    default:
-      return static_cast<int>(std::to_chars(buffer, buffer + kMaxNumberText, code).ptr - buffer);
+    default: return static_cast<int>(WriteDigits(code, buffer) - buffer);
   }
 }
+
+// ---------------------------------------------------------------------------------------------------
+// Many of them
+
+namespace {
+
+// As long as a std::string goes without memory of its own.
+constexpr int kShortText = 15;
+
+// That many characters or fewer, the first in the lowest byte: made and stored in registers, for
+// reading back from memory what was just written there in parts takes long.
+struct ShortText {
+  unsigned __int128 chars;
+  int length;
+};
+
+inline void SetText(std::string& text, const ShortText& value) {
+  uint64_t words[2] = {static_cast<uint64_t>(value.chars),
+                       static_cast<uint64_t>(value.chars >> 64)};
+  if (text.capacity() > kShortText) {
+    char buffer[16];
+    std::memcpy(buffer, words, 16);
+    text.assign(buffer, static_cast<size_t>(value.length));
+    return;
+  }
+  // Of a length known to the compiler, cut afterwards: a few stores, no call.
+  std::destroy_at(&text);
+  std::construct_at(&text, "               ", static_cast<size_t>(kShortText));
+  words[1] = static_cast<uint64_t>(value.chars >> 56);  // characters 7 to 14
+  std::memcpy(text.data(), words, 8);
+  std::memcpy(text.data() + 7, words + 1, 8);
+  text.resize(static_cast<size_t>(value.length));
+}
+
+// The eight digits of a number below 10^8, as numbers, the first in the lowest byte.
+inline uint64_t SplitDigits(uint32_t value) {
+  uint64_t x = value / 10000 | uint64_t{value % 10000} << 32;
+  const uint64_t hundreds = (x * 10486) >> 20 & 0x0000007F0000007F;
+  x = hundreds | (x - 100 * hundreds) << 16;
+  const uint64_t tens = (x * 103) >> 10 & 0x000F000F000F000F;
+  return tens | (x - 10 * tens) << 8;
+}
+
+// Below 10^16 only; the length may be too much for a short text.
+inline ShortText DigitsText(uint64_t value) {
+  unsigned __int128 digits;
+  int zeros;  // in front
+  if (value < 100'000'000) {
+    const uint64_t split = SplitDigits(static_cast<uint32_t>(value));
+    zeros = std::countr_zero(split | uint64_t{1} << 56) / 8;
+    return {(split | kZeros) >> (8 * zeros), 8 - zeros};
+  }
+  const uint64_t first = SplitDigits(static_cast<uint32_t>(value / 100'000'000));
+  const uint64_t second = SplitDigits(static_cast<uint32_t>(value % 100'000'000));
+  zeros = std::countr_zero(first) / 8;
+  digits = static_cast<unsigned __int128>(second | kZeros) << 64 | first | kZeros;
+  return {digits >> (8 * zeros), 16 - zeros};
+}
+
+inline ShortText WithSign(const ShortText& text, bool negative) {
+  return {text.chars << (negative ? 8 : 0) | (negative ? '-' : 0),
+          text.length + (negative ? 1 : 0)};
+}
+
+inline bool PackInteger(uint64_t magnitude, bool negative, ShortText& text) {
+  if (magnitude >= 100'000'000'000'000) return false;
+  text = WithSign(DigitsText(magnitude), negative);
+  return true;
+}
+
+// Of a number that is no integer, with fewer than 16 digits.
+inline bool PackFraction(const ShortestDigits& number, bool negative, ShortText& text) {
+  using Wide = unsigned __int128;
+  const ShortText digits = DigitsText(number.digits);
+  const int point = digits.length + number.exponent;
+  if (point > 0) {
+    if (digits.length + 2 > kShortText) return false;
+    const int at = 8 * point;
+    const Wide before = digits.chars & ((Wide{1} << at) - 1);
+    text = {before | Wide{'.'} << at | (digits.chars >> at) << (at + 8), digits.length + 1};
+  } else {
+    const int zeros = 2 - point;  // the point among them
+    if (digits.length + zeros + 1 > kShortText) return false;
+    constexpr Wide kAllZeros = Wide{kZeros} << 64 | kZeros;
+    const Wide front = (kAllZeros & ((Wide{1} << (8 * zeros)) - 1)) ^ Wide { '0' ^ '.' } << 8;
+    text = {digits.chars << (8 * zeros) | front, digits.length + zeros};
+  }
+  text = WithSign(text, negative);
+  return true;
+}
+
+// By `pack`(index, text), or else by `write`(index, buffer).
+template <class Pack, class Write>
+void WriteAll(absl::Span<std::string> to, Pack pack, Write write) {
+  char buffer[kMaxNumberText];
+  for (size_t i = 0; i < to.size(); ++i) {
+    ShortText text;
+    if (pack(i, text)) {
+      SetText(to[i], text);
+    } else {
+      const int length = write(i, buffer);
+      to[i].assign(buffer, static_cast<size_t>(length));
+    }
+  }
+}
+
+template <typename T>
+T LoadAs(const void* data, size_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+// The texts of a type of few values, each worked out when first wanted: 15 characters and, in the
+// last byte, their number. Longer ones are not kept.
+struct TextSlot {
+  std::atomic<uint64_t> low;
+  std::atomic<uint64_t> high;
+};
+
+template <int kType>
+void WriteAllByTable(const void* from, absl::Span<std::string> to) {
+  constexpr int kBits = kElementTypeTable[kType].bits;
+  static std::array<TextSlot, size_t{1} << kBits> slots = {};
+  const auto code_at = [&](size_t i) -> size_t {
+    if constexpr (kBits == 16) return LoadAs<uint16_t>(from, i);
+    constexpr size_t kPerByte = 8 / std::min(kBits, 8);
+    const uint8_t byte = static_cast<const uint8_t*>(from)[i / kPerByte];
+    return byte >> (i % kPerByte * kBits) & LowMask(kBits);
+  };
+  WriteAll(
+      to,
+      [&](size_t i, ShortText& text) {
+        const TextSlot& slot = slots[code_at(i)];
+        const uint64_t high = slot.high.load(std::memory_order_acquire);
+        const uint64_t low = slot.low.load(std::memory_order_relaxed);
+        text = {static_cast<unsigned __int128>(high) << 64 | low, static_cast<int>(high >> 56)};
+        return text.length != 0;
+      },
+      [&](size_t i, char* buffer) {
+        const size_t code = code_at(i);
+        const int length = NumberToText(code, static_cast<ElementType>(kType), buffer);
+        if (length <= kShortText) {
+          uint64_t words[2] = {};
+          std::memcpy(words, buffer, static_cast<size_t>(length));
+          slots[code].low.store(words[0], std::memory_order_relaxed);
+          slots[code].high.store(words[1] | static_cast<uint64_t>(length) << 56,
+                                 std::memory_order_release);
+        }
+        return length;
+      });
+}
+
+using WriteTextsFn = void (*)(const void* from, absl::Span<std::string> to);
+template <int kType>
+constexpr WriteTextsFn ByTable() {
+  constexpr const ElementTypeInfo& info = kElementTypeTable[kType];
+  constexpr bool kNumber = info.kind == ElementKind::kFloat || info.kind == ElementKind::kSigned ||
+                           info.kind == ElementKind::kUnsigned || info.kind == ElementKind::kBool;
+  if constexpr (kNumber &&
+                (info.bits <= 8 || (info.bits == 16 && info.kind == ElementKind::kFloat))) {
+    return &WriteAllByTable<kType>;
+  }
+  return nullptr;
+}
+template <int... kTypes>
+constexpr std::array<WriteTextsFn, sizeof...(kTypes)> MakeByTable(
+    std::integer_sequence<int, kTypes...>) {
+  return {ByTable<kTypes>()...};
+}
+constexpr auto kByTable = MakeByTable(std::make_integer_sequence<int, kElementTypeCount>());
+
+template <typename T>
+void WriteIntegers(const void* from, absl::Span<std::string> to) {
+  WriteAll(
+      to,
+      [&](size_t i, ShortText& text) {
+        const T value = LoadAs<T>(from, i);
+        const auto bits = static_cast<uint64_t>(value);
+        return PackInteger(value < 0 ? 0 - bits : bits, value < 0, text);
+      },
+      [&](size_t i, char* buffer) {
+        const T value = LoadAs<T>(from, i);
+        if constexpr (std::is_signed_v<T>) return SignedToText(value, buffer);
+        return static_cast<int>(WriteDigits(value, buffer) - buffer);
+      });
+}
+
+template <typename Float, typename Bits>
+void WriteFloats(const void* from, absl::Span<std::string> to) {
+  constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  char buffer[kMaxNumberText];
+  for (size_t i = 0; i < to.size(); ++i) {
+    const Bits code = LoadAs<Bits>(from, i);
+    const Bits magnitude = code & ~kSign;
+    const bool negative = code != magnitude;
+    const auto value = std::bit_cast<Float>(magnitude);
+    ShortText text;
+    if (value < Float{1e14}) {
+      const auto integer = static_cast<int64_t>(value);
+      if (static_cast<Float>(integer) == value) {
+        PackInteger(static_cast<uint64_t>(integer), negative, text);
+        SetText(to[i], text);
+        continue;
+      }
+      ShortestDigits digits;
+      if constexpr (sizeof(Float) == 4) {
+        digits = ShortestOfFloat(magnitude);
+      } else {
+        digits = ShortestOfDouble(magnitude);
+      }
+      if (digits.digits < 10'000'000'000'000'000 && PackFraction(digits, negative, text)) {
+        SetText(to[i], text);
+        continue;
+      }
+      buffer[0] = '-';
+      const char* const end = WritePositional(digits, buffer + (negative ? 1 : 0));
+      to[i].assign(buffer, static_cast<size_t>(end - buffer));
+      continue;
+    }
+    const int length = WideFloatToText<Float>(code, buffer);
+    to[i].assign(buffer, static_cast<size_t>(length));
+  }
+}
+
+// `type` is numeric.
+void WriteTexts(const void* from, ElementType type, absl::Span<std::string> to) {
+  switch (type) {
+    case ElementType::kFloat: WriteFloats<float, uint32_t>(from, to); break;
+    case ElementType::kDouble: WriteFloats<double, uint64_t>(from, to); break;
+    case ElementType::kInt16: WriteIntegers<int16_t>(from, to); break;
+    case ElementType::kInt32: WriteIntegers<int32_t>(from, to); break;
+    case ElementType::kInt64: WriteIntegers<int64_t>(from, to); break;
+    case ElementType::kUint16: WriteIntegers<uint16_t>(from, to); break;
+    case ElementType::kUint32: WriteIntegers<uint32_t>(from, to); break;
+    case ElementType::kUint64: WriteIntegers<uint64_t>(from, to); break;
+    default: kByTable[static_cast<size_t>(type)](from, to); break;
+  }
+}
+
+// Text to numbers: the first malformed element, or the number of all.
+template <typename T>
+size_t ReadIntegers(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    PlainDecimal plain;
+    auto value = static_cast<T>(0);
+    if (ParseShort(from[i], plain)) {
+      value = static_cast<T>(IntegerOf(plain));
+    } else {
+      const std::optional<uint64_t> code = NumberFromText(from[i], type, {});
+      if (!code.has_value()) return i;
+      value = static_cast<T>(*code);
+    }
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  }
+  return from.size();
+}
+
+// 4 and 2 bit integers, and bool.
+size_t ReadSmall(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
+  const size_t bits = static_cast<size_t>(BitsOf(type));
+  const size_t per_byte = 8 / bits;
+  const uint64_t mask = LowMask(static_cast<int>(bits));
+  const bool is_bool = type == ElementType::kBool;
+  for (size_t i = 0; i < from.size(); ++i) {
+    PlainDecimal plain;
+    uint64_t value = 0;
+    if (ParseShort(from[i], plain)) {
+      value = is_bool ? (plain.digits != 0 ? 1 : 0) : IntegerOf(plain) & mask;
+    } else {
+      const std::optional<uint64_t> code = NumberFromText(from[i], type, {});
+      if (!code.has_value()) return i;
+      value = *code;
+    }
+    const size_t place = i % per_byte;
+    uint8_t& byte = to[i / per_byte];
+    byte = static_cast<uint8_t>((place == 0 ? 0 : byte) | value << (place * bits));
+  }
+  return from.size();
+}
+
+template <typename Float>
+size_t ReadWideFloats(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    PlainDecimal plain;
+    uint64_t bits = 0;
+    bool rounds_once = false;
+    if (ParseShort(from[i], plain) && DoubleFromPlain(plain, bits, rounds_once) &&
+        (sizeof(Float) == 8 || rounds_once)) {
+      const auto value = static_cast<Float>(std::bit_cast<double>(bits));
+      std::memcpy(to + i * sizeof(Float), &value, sizeof(Float));
+      continue;
+    }
+    const std::optional<uint64_t> code = NumberFromText(from[i], type, {});
+    if (!code.has_value()) return i;
+    StoreCode(to, type, static_cast<int64_t>(i), *code);
+  }
+  return from.size();
+}
+
+// Floats of 16 bits or fewer: as DOUBLEs, which the vector kernels then round.
+size_t ReadNarrowFloats(absl::Span<const std::string> from, ElementType type, uint8_t* to,
+                        const ConvertOptions& options) {
+  constexpr size_t kBlock = 256;
+  uint64_t block[kBlock];
+  std::pair<uint16_t, uint16_t> exact[kBlock];  // places and codes of those that go another way
+  for (size_t begin = 0; begin < from.size(); begin += kBlock) {
+    const size_t n = std::min(kBlock, from.size() - begin);
+    size_t exact_count = 0;
+    for (size_t i = 0; i < n; ++i) {
+      PlainDecimal plain;
+      bool rounds_once = false;
+      block[i] = 0;
+      if (ParseShort(from[begin + i], plain) && DoubleFromPlain(plain, block[i], rounds_once) &&
+          rounds_once) {
+        continue;
+      }
+      const std::optional<uint64_t> code = NumberFromText(from[begin + i], type, options);
+      if (!code.has_value()) return begin + i;
+      exact[exact_count++] = {static_cast<uint16_t>(i), static_cast<uint16_t>(*code)};
+    }
+    uint8_t* const out = to + begin * static_cast<size_t>(BitsOf(type)) / 8;
+    Convert(block, ElementType::kDouble, out, type, static_cast<int64_t>(n), options).IgnoreError();
+    for (size_t i = 0; i < exact_count; ++i) {
+      StoreCode(out, type, exact[i].first, exact[i].second);
+    }
+  }
+  return from.size();
+}
+
+size_t ReadTexts(absl::Span<const std::string> from, ElementType type, uint8_t* to,
+                 const ConvertOptions& options) {
+  if (type == ElementType::kFloat) return ReadWideFloats<float>(from, type, to);
+  if (type == ElementType::kDouble) return ReadWideFloats<double>(from, type, to);
+  if (IsFloat(type)) return ReadNarrowFloats(from, type, to, options);
+  if (type == ElementType::kBool) return ReadSmall(from, type, to);
+  switch (BitsOf(type)) {
+    case 8: return ReadIntegers<uint8_t>(from, type, to);
+    case 16: return ReadIntegers<uint16_t>(from, type, to);
+    case 32: return ReadIntegers<uint32_t>(from, type, to);
+    case 64: return ReadIntegers<uint64_t>(from, type, to);
+    default: return ReadSmall(from, type, to);
+  }
+}
+
+}  // namespace
 
 }  // namespace convert_internal
 
@@ -646,12 +1132,7 @@ absl::Status MalformedText(size_t index, const std::string& text, ElementType ty
 absl::Status ConvertToString(const void* from, ElementType from_type, absl::Span<std::string> to) {
   if (absl::Status status = CheckNumeric(from_type, "to string from"); !status.ok()) return status;
   const convert_internal::DefaultFloatEnvironment environment;
-  char buffer[convert_internal::kMaxNumberText];
-  for (size_t i = 0; i < to.size(); ++i) {
-    const uint64_t code = LoadCode(from, from_type, static_cast<int64_t>(i));
-    to[i].assign(buffer,
-                 static_cast<size_t>(convert_internal::NumberToText(code, from_type, buffer)));
-  }
+  convert_internal::WriteTexts(from, from_type, to);
   return absl::OkStatus();
 }
 
@@ -659,16 +1140,9 @@ absl::Status ConvertFromString(absl::Span<const std::string> from, void* to, Ele
                                const ConvertOptions& options) {
   if (absl::Status status = CheckNumeric(to_type, "from string to"); !status.ok()) return status;
   const convert_internal::DefaultFloatEnvironment environment;
-  const auto count = static_cast<int64_t>(from.size());
-  if (IsSubByte(to_type) && count > 0) {
-    std::memset(to, 0, static_cast<size_t>(*PackedBytes(to_type, count)));
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    const std::string& text = from[static_cast<size_t>(i)];
-    const std::optional<uint64_t> code = convert_internal::NumberFromText(text, to_type, options);
-    if (!code.has_value()) return MalformedText(static_cast<size_t>(i), text, to_type);
-    StoreCode(to, to_type, i, *code);
-  }
+  const size_t done =
+      convert_internal::ReadTexts(from, to_type, static_cast<uint8_t*>(to), options);
+  if (done != from.size()) return MalformedText(done, from[done], to_type);
   return absl::OkStatus();
 }
 

@@ -1,6 +1,8 @@
 // Numbers to text and text to numbers: docs/cast-semantics.md, section 3.7.
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -124,6 +126,136 @@ TEST(ConvertTextTest, RoundTripOfRandomWideFloats) {
       EXPECT_EQ(FromText(FloatText(narrow), E::kFloat), Bits(narrow)) << FloatText(narrow);
     }
   }
+}
+
+template <typename Float>
+std::string FixedText(Float value) {
+  char buffer[800];
+  return std::string(
+      buffer, std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed).ptr);
+}
+
+// std::to_chars is the oracle: the standard asks it for the shortest text, the nearest of those.
+TEST(ConvertTextTest, WideFloatsAreAsTheStandardLibraryWritesThem) {
+  std::mt19937_64 random(7);
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  for (int exponent = 0; exponent < 255; ++exponent) {
+    for (int step = -8; step <= 8; ++step) {
+      floats.push_back(std::bit_cast<float>(static_cast<uint32_t>((exponent << 23) + step)));
+    }
+  }
+  for (int64_t exponent = 0; exponent < 2047; ++exponent) {
+    for (int64_t step = -4; step <= 4; ++step) {
+      doubles.push_back(std::bit_cast<double>((exponent << 52) + step));
+    }
+  }
+  for (int i = 0; i < 100000; ++i) {
+    floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    doubles.push_back(std::bit_cast<double>(random()));
+    const auto places = static_cast<double>(random() % 12);
+    const double decimal = static_cast<double>(random() % 1000000007) / std::pow(10, places);
+    doubles.push_back(-decimal);
+    floats.push_back(static_cast<float>(decimal));
+    floats.push_back(std::ldexp(static_cast<float>(random() % 4096), -static_cast<int>(i % 30)));
+    doubles.push_back(std::ldexp(static_cast<double>(random() >> 11), -static_cast<int>(i % 80)));
+  }
+  const auto check = [](const auto& values, E type) {
+    std::vector<std::string> texts(values.size());
+    ASSERT_TRUE(ConvertToString(values.data(), type, absl::MakeSpan(texts)).ok());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i])) continue;
+      ASSERT_EQ(texts[i], FixedText(values[i]));
+      ASSERT_EQ(Text(Bits(values[i]), type), texts[i]);
+    }
+  };
+  check(floats, E::kFloat);
+  check(doubles, E::kDouble);
+}
+
+TEST(ConvertTextTest, IntegersOfEveryLength) {
+  for (const E type : {E::kInt64, E::kUint64, E::kInt32, E::kUint32, E::kInt16, E::kUint16}) {
+    std::vector<uint64_t> values;
+    uint64_t power = 1;
+    for (int i = 0; i < 20; ++i, power *= 10) {
+      for (const uint64_t value : {power - 1, power, power + 1, 0 - power, 1 - power}) {
+        values.push_back(value);
+      }
+    }
+    for (int bit = 0; bit < 64; ++bit) values.push_back(uint64_t{1} << bit);
+    const std::vector<uint8_t> source = convert_test::Pack(values, type);
+    std::vector<std::string> texts(values.size(), std::string(100, 'x'));
+    texts.resize(values.size() / 2);
+    texts.resize(values.size());
+    ASSERT_TRUE(ConvertToString(source.data(), type, absl::MakeSpan(texts)).ok());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int unused = 64 - BitsOf(type);
+      const std::string wanted =
+          KindOf(type) == ElementKind::kSigned
+              ? std::to_string(static_cast<int64_t>(values[i] << unused) >> unused)
+              : std::to_string(values[i] << unused >> unused);
+      EXPECT_EQ(texts[i], wanted) << TypeName(type);
+    }
+  }
+}
+
+// Texts of every length with the point at every place; strtod and longer texts, that go another
+// way, are the oracles.
+TEST(ConvertTextTest, ShortTextsReadAsLongOnes) {
+  std::mt19937_64 random(3);
+  for (size_t length = 1; length <= 19; ++length) {
+    for (size_t point = 0; point <= length; ++point) {
+      for (int repeat = 0; repeat < 40; ++repeat) {
+        std::string text;
+        for (size_t i = 0; i < length; ++i) text += static_cast<char>('0' + random() % 10);
+        if (repeat % 4 == 0) text = std::string(length, repeat % 8 == 0 ? '0' : '9');
+        text.insert(point, point == length && repeat % 2 == 0 ? "" : ".");
+        if (repeat % 3 == 0) text.insert(0, repeat % 2 == 0 ? "-" : "+");
+        std::string longer = text + (point == length && repeat % 2 == 0 ? "." : "");
+        longer += std::string(30, '0');
+        ASSERT_EQ(FromText(text, E::kDouble), Bits(std::strtod(text.c_str(), nullptr))) << text;
+        ASSERT_EQ(FromText(text, E::kFloat), Bits(std::strtof(text.c_str(), nullptr))) << text;
+        for (const E type : convert_test::kNumericTypes) {
+          ASSERT_EQ(FromText(text, type), FromText(longer, type)) << text << " " << TypeName(type);
+        }
+        std::string wrong = text;
+        constexpr char kWrong[] = "/:;-+ eE,.\x80\xB0\xFF";
+        wrong[random() % wrong.size()] = kWrong[random() % (sizeof(kWrong) - 1)];
+        char* end = nullptr;
+        std::strtod(wrong.c_str(), &end);
+        uint64_t code = 0;
+        const bool ok = ConvertFromString(absl::MakeConstSpan(&wrong, 1), &code, E::kInt32).ok();
+        const bool blank_end =
+            wrong.back() == ' ' && end == wrong.data() + wrong.size() - 1 && wrong.size() > 1;
+        ASSERT_EQ(ok, (end == wrong.data() + wrong.size() || blank_end) && end != wrong.data())
+            << wrong;
+      }
+    }
+  }
+}
+
+TEST(ConvertTextTest, ExponentsMoveThePoint) {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 20000; ++i) {
+    const uint64_t digits = random() >> (random() % 60);
+    const int exponent = static_cast<int>(random() % 60) - 40;
+    const std::string text = std::to_string(digits) + (i % 2 == 0 ? "e" : ".0E") +
+                             (exponent >= 0 && i % 3 == 0 ? "+" : "") + std::to_string(exponent);
+    const std::string longer =
+        std::to_string(digits) + "." + std::string(30, '0') + "e" + std::to_string(exponent);
+    ASSERT_EQ(FromText(text, E::kDouble), Bits(std::strtod(text.c_str(), nullptr))) << text;
+    ASSERT_EQ(FromText(text, E::kFloat), Bits(std::strtof(text.c_str(), nullptr))) << text;
+    for (const E type : {E::kFloat16, E::kBfloat16, E::kFloat8e4m3fn, E::kFloat8e8m0,
+                         E::kFloat4e2m1, E::kInt64, E::kBool}) {
+      ASSERT_EQ(FromText(text, type), FromText(longer, type)) << text << " " << TypeName(type);
+    }
+  }
+  // Ties, by a negative and a positive exponent.
+  EXPECT_EQ(FromText("100048828125e-11", E::kFloat16), 0x3C00U);
+  EXPECT_EQ(FromText("1000488281250001e-15", E::kFloat16), 0x3C01U);
+  EXPECT_EQ(FromText("2049e0", E::kFloat16), 0x6800U);
+  EXPECT_EQ(FromText("6552e1", E::kFloat16), 0x7C00U);
+  EXPECT_EQ(FromText("16777217e0", E::kFloat), Bits(16777216.0F));
 }
 
 TEST(ConvertTextTest, WordsInAnyCase) {
