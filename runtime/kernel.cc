@@ -147,21 +147,21 @@ absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
     scratch_.push_back(std::make_unique<Tensor>(std::move(tensor)));
     return scratch_.back().get();
   }
-  *outputs_[i] = Value(std::move(tensor));
-  return &outputs_[i]->mutable_tensor();
+  Tensor& output = outputs_[i]->EmplaceTensor();
+  output = std::move(tensor);
+  return &output;
 }
 
 absl::StatusOr<Tensor*> KernelContext::OutputInPlace(int i, int input, ElementType type,
                                                      absl::Span<const int64_t> dims) {
   if (input < 64 && (dying_ >> input & 1U) != 0 && wants_output(i)) {
-    const Tensor& from = inputs_[input]->tensor();
-    if (!from.is_string() && type != ElementType::kString && from.Writable()) {
-      ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
-      const std::optional<int64_t> bytes = PackedBytes(type, count);
-      if (bytes && *bytes == from.bytes() && BitsOf(type) == BitsOf(from.type())) {
-        *outputs_[i] = Value(Tensor::SharingBufferOf(from, type, dims, count));
-        return &outputs_[i]->mutable_tensor();
-      }
+    // The slot is this frame's own, and dies here.
+    Tensor& from = const_cast<Value*>(inputs_[input])->mutable_tensor();
+    if (BitsOf(type) != 0 && BitsOf(type) == BitsOf(from.type()) && from.Writable() &&
+        absl::MakeConstSpan(from.dims()) == dims) {
+      Tensor& output = outputs_[i]->EmplaceTensor();
+      output.TakeMemoryOf(from, type, dims, from.size());
+      return &output;
     }
   }
   return Output(i, type, dims);

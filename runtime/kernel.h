@@ -223,7 +223,8 @@ class KernelContext {
   bool wants_output(int i) const { return i < output_count() && outputs_[i] != nullptr; }
   // A new tensor for output i, elements uninitialised. When nobody wants the output, a scratch tensor.
   absl::StatusOr<Tensor*> Output(int i, ElementType type, absl::Span<const int64_t> dims);
-  // The same, in the memory of input `input` when that dies here, is not shared, and has as many bytes.
+  // The same, in the memory of input `input` when that dies here, is not shared, and has the same dims and
+  // width of elements.
   // For kernels that read element k of that input before they write element k.
   absl::StatusOr<Tensor*> OutputInPlace(int i, int input, ElementType type,
                                         absl::Span<const int64_t> dims);

@@ -48,6 +48,15 @@ class Tensor {
   // Looks at the memory of `other`, whose packed size must be that of this type and dims. Not for strings.
   static Tensor SharingBufferOf(const Tensor& other, ElementType type,
                                 absl::Span<const int64_t> dims, int64_t count);
+  // Becomes a tensor of this type and dims (`count` elements) in the memory of `other`, which has as many
+  // bytes and is not of strings. `other` may still be read, but no longer owns its elements.
+  void TakeMemoryOf(Tensor& other, ElementType type, absl::Span<const int64_t> dims, int64_t count) {
+    type_ = type;
+    dims_.assign(dims.begin(), dims.end());
+    size_ = count;
+    data_ = other.data_;
+    buffer_ = std::move(other.buffer_);
+  }
 
   ElementType type() const { return type_; }
   const Dims& dims() const { return dims_; }

@@ -111,11 +111,17 @@ class Value {
   // The sequence for writing: copied first when it is shared.
   Sequence& mutable_sequence();
 
+  // Becomes a tensor, to be assigned to.
+  Tensor& EmplaceTensor() {
+    kind_ = ValueKind::kTensor;
+    if (other_ != nullptr) other_.reset();
+    return tensor_;
+  }
   // Becomes absent.
   void Reset() {
     kind_ = ValueKind::kAbsent;
     tensor_.ReleaseBuffer();
-    other_.reset();
+    if (other_ != nullptr) other_.reset();
   }
 
   // The type of this value, with the shape of a tensor.
