@@ -166,7 +166,8 @@ absl::StatusOr<Args> ArgParser::Parse(absl::Span<const std::string> args) const 
 }
 
 std::string ArgParser::Help() const {
-  std::string help = absl::StrCat("usage: ", program_, " ", synopsis_, "\n\n", description_, "\n\n");
+  std::string help =
+      absl::StrCat("usage: ", program_, " ", synopsis_, "\n\n", description_, "\n\n");
   size_t width = 0;
   std::vector<std::pair<std::string, std::string>> rows;
   for (const Flag& flag : flags_) {

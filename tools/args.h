@@ -1,4 +1,5 @@
-// The flags of a program: exact long names, `--flag value` and `--flag=value`, repeated ones accumulate.
+// The flags of a program: exact long names, `--flag value` and `--flag=value`, repeated ones
+// accumulate.
 //
 //   ArgParser parser("onnx-run", "MODEL.onnx|DIR [flags]", "Runs a model.");
 //   parser.Value("input", "NAME=VALUE", "value of an input");

@@ -36,8 +36,8 @@ bool SameValue(const ExactNumber& a, const ExactNumber& b) {
 
 bool IsSubnormal(uint64_t code, const ElementTypeInfo& info) {
   if (info.kind != ElementKind::kFloat || info.layout.style == FloatStyle::kE8m0) return false;
-  const uint64_t exponent = code >> info.layout.mantissa_bits &
-                            convert_internal::LowMask(info.layout.exponent_bits);
+  const uint64_t exponent =
+      code >> info.layout.mantissa_bits & convert_internal::LowMask(info.layout.exponent_bits);
   return exponent == 0;
 }
 
@@ -45,7 +45,8 @@ bool IsSubnormal(uint64_t code, const ElementTypeInfo& info) {
 bool BeyondMax(const ExactNumber& from, const ElementTypeInfo& to, uint64_t to_code) {
   if (to.layout.style == FloatStyle::kE8m0) {
     // Powers of two from 2^-127 on; zero and what is smaller become the smallest.
-    if (to_code == 0) return from.number_class == NumberClass::kZero || from.exponent < -to.layout.bias;
+    if (to_code == 0)
+      return from.number_class == NumberClass::kZero || from.exponent < -to.layout.bias;
     const ExactNumber max = DecodeNumber(to, convert_internal::MaxFiniteCode(to));
     return to_code == convert_internal::MaxFiniteCode(to) && ToLongDouble(from) > ToLongDouble(max);
   }
@@ -113,8 +114,8 @@ Fate Classify(uint64_t from, ElementType from_type, uint64_t to, ElementType to_
 bool LostZeroSign(uint64_t from, ElementType from_type, uint64_t to, ElementType to_type) {
   const ExactNumber a = DecodeNumber(InfoOf(from_type), from);
   const ExactNumber b = DecodeNumber(InfoOf(to_type), to);
-  return a.number_class == NumberClass::kZero && a.negative && b.number_class == NumberClass::kZero &&
-         !b.negative;
+  return a.number_class == NumberClass::kZero && a.negative &&
+         b.number_class == NumberClass::kZero && !b.negative;
 }
 
 long double AbsoluteError(uint64_t from, ElementType from_type, uint64_t to, ElementType to_type) {
@@ -222,12 +223,17 @@ void AuditElements(const Tensor& from, const Tensor& to, AuditCounts& counts) {
       const long double error = AbsoluteError(a, from_type, b, to_type);
       const long double source = std::fabs(ToLongDouble(DecodeNumber(InfoOf(from_type), a)));
       absolute = static_cast<double>(error);
-      relative = source > 0 ? static_cast<double>(error / source) : std::numeric_limits<double>::infinity();
+      relative = source > 0 ? static_cast<double>(error / source)
+                            : std::numeric_limits<double>::infinity();
     }
     counts.Add(fate, absolute, relative, false);
     if (counts.TakesExample(fate, relative)) {
-      counts.example = {i, ElementText(from, i), from.is_string() ? "" : ElementBits(from, i),
-                        ElementText(to, i), ElementBits(to, i), fate};
+      counts.example = {i,
+                        ElementText(from, i),
+                        from.is_string() ? "" : ElementBits(from, i),
+                        ElementText(to, i),
+                        ElementBits(to, i),
+                        fate};
     }
   }
 }

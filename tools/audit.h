@@ -18,21 +18,21 @@ namespace onnx_run::tools {
 enum class Fate : uint8_t {
   kExact,
   kRounded,
-  kSubnormal,   // rounded, and with fewer bits: the result is subnormal
-  kUnderflow,   // to zero, of a value that was not
-  kSaturated,   // a finite value beyond the largest finite one, that is the result
+  kSubnormal,     // rounded, and with fewer bits: the result is subnormal
+  kUnderflow,     // to zero, of a value that was not
+  kSaturated,     // a finite value beyond the largest finite one, that is the result
   kLostInfinity,  // infinity became finite
-  kLostNan,     // NaN became a number
-  kOverflow,    // a finite value became infinity
-  kBecameNan,   // a number or infinity became NaN
-  kWrapped,     // an integer's low bits are another number
+  kLostNan,       // NaN became a number
+  kOverflow,      // a finite value became infinity
+  kBecameNan,     // a number or infinity became NaN
+  kWrapped,       // an integer's low bits are another number
 };
 inline constexpr int kFateCount = 10;
 // "exact", "rounded", ...
 absl::string_view FateName(Fate fate);
 
-// From the codes of source and result. The result is taken as it is; `saturate` tells apart rounding to
-// the largest value and saturation to it.
+// From the codes of source and result. The result is taken as it is; `saturate` tells apart
+// rounding to the largest value and saturation to it.
 Fate Classify(uint64_t from, ElementType from_type, uint64_t to, ElementType to_type);
 // -0 became +0 (or an integer 0).
 bool LostZeroSign(uint64_t from, ElementType from_type, uint64_t to, ElementType to_type);

@@ -39,9 +39,11 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-BenchmarkRow MakeRow(const char* benchmark, std::string name, std::vector<double> samples, std::string unit) {
+BenchmarkRow MakeRow(const char* benchmark, std::string name, std::vector<double> samples,
+                     std::string unit) {
   std::sort(samples.begin(), samples.end());
-  return {benchmark, std::move(name), samples.front(), samples[samples.size() / 2], std::move(unit)};
+  return {benchmark, std::move(name), samples.front(), samples[samples.size() / 2],
+          std::move(unit)};
 }
 
 // A folder in the system's place for such, gone at the end.
@@ -100,14 +102,16 @@ Model CastChain(int64_t nodes, int64_t elements) {
 
 absl::StatusOr<std::vector<Value>> FloatInput(int64_t elements) {
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(ElementType::kFloat, {elements}));
-  for (int64_t i = 0; i < elements; ++i) tensor.mutable_data_as<float>()[i] = 1.5F * static_cast<float>(i);
+  for (int64_t i = 0; i < elements; ++i)
+    tensor.mutable_data_as<float>()[i] = 1.5F * static_cast<float>(i);
   std::vector<Value> inputs;
   inputs.emplace_back(std::move(tensor));
   return inputs;
 }
 
 // Runs the program without output; its wall time and peak memory.
-absl::Status SpawnAndWait(const std::vector<std::string>& command, double* seconds, double* peak_mb) {
+absl::Status SpawnAndWait(const std::vector<std::string>& command, double* seconds,
+                          double* peak_mb) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -118,7 +122,8 @@ absl::Status SpawnAndWait(const std::vector<std::string>& command, double* secon
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return absl::NotFoundError(absl::StrCat("cannot run ", command[0], ": ", std::strerror(error)));
+  if (error != 0)
+    return absl::NotFoundError(absl::StrCat("cannot run ", command[0], ": ", std::strerror(error)));
   int status = 0;
   rusage usage = {};
   if (::wait4(pid, &status, 0, &usage) != pid) return absl::InternalError("wait4 failed");
@@ -142,11 +147,13 @@ double MemoryField(const char* field) {
   if (!status.ok()) return 0;
   const size_t at = status->find(field);
   if (at == std::string::npos) return 0;
-  return static_cast<double>(std::strtol(status->c_str() + at + std::strlen(field), nullptr, 10)) / 1024;
+  return static_cast<double>(std::strtol(status->c_str() + at + std::strlen(field), nullptr, 10)) /
+         1024;
 }
 
 // Runs `measure` in a child process, whose memory nothing else has touched; its numbers come back.
-absl::StatusOr<std::vector<double>> InChild(const std::function<absl::StatusOr<std::vector<double>>()>& measure) {
+absl::StatusOr<std::vector<double>> InChild(
+    const std::function<absl::StatusOr<std::vector<double>>()>& measure) {
   int fds[2];
   if (::pipe(fds) != 0) return absl::InternalError("pipe failed");
   std::fflush(stdout);
@@ -156,7 +163,8 @@ absl::StatusOr<std::vector<double>> InChild(const std::function<absl::StatusOr<s
     std::string answer;
     const absl::StatusOr<std::vector<double>> numbers = measure();
     if (numbers.ok()) {
-      for (const double number : *numbers) absl::StrAppend(&answer, absl::StrFormat("%.17g\n", number));
+      for (const double number : *numbers)
+        absl::StrAppend(&answer, absl::StrFormat("%.17g\n", number));
     } else {
       answer = absl::StrCat("!", numbers.status().message());
     }
@@ -167,7 +175,8 @@ absl::StatusOr<std::vector<double>> InChild(const std::function<absl::StatusOr<s
   std::string answer;
   char buffer[4096];
   ssize_t got = 0;
-  while ((got = ::read(fds[0], buffer, sizeof(buffer))) > 0) answer.append(buffer, static_cast<size_t>(got));
+  while ((got = ::read(fds[0], buffer, sizeof(buffer))) > 0)
+    answer.append(buffer, static_cast<size_t>(got));
   ::close(fds[0]);
   int status = 0;
   ::waitpid(pid, &status, 0);
@@ -185,7 +194,8 @@ absl::StatusOr<std::vector<double>> InChild(const std::function<absl::StatusOr<s
 }
 
 // A model whose one parameter is `bytes` of zeros in a sparse file.
-absl::Status WriteExternalModel(const std::string& model_path, const std::string& data_path, int64_t bytes) {
+absl::Status WriteExternalModel(const std::string& model_path, const std::string& data_path,
+                                int64_t bytes) {
   const int fd = ::open(data_path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644);
   const bool sized = fd >= 0 && ::ftruncate(fd, bytes) == 0;
   if (fd >= 0) ::close(fd);
@@ -230,7 +240,9 @@ class CountingAllocator : public Allocator {
     ++calls;
     return Allocator::Default()->Allocate(bytes);
   }
-  void Deallocate(void* data, size_t bytes) override { Allocator::Default()->Deallocate(data, bytes); }
+  void Deallocate(void* data, size_t bytes) override {
+    Allocator::Default()->Deallocate(data, bytes);
+  }
   std::atomic<int64_t> calls{0};
 };
 
@@ -246,13 +258,15 @@ absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkStartup() {
   for (int i = 0; i < 43; ++i) {
     double seconds = 0;
     double peak = 0;
-    RETURN_IF_ERROR(SpawnAndWait({program, model, "--input", "v0=1.5,2.5,-3.5,4.5"}, &seconds, &peak));
+    RETURN_IF_ERROR(
+        SpawnAndWait({program, model, "--input", "v0=1.5,2.5,-3.5,4.5"}, &seconds, &peak));
     if (i < 3) continue;  // to have the files in memory
     times.push_back(seconds * 1e3);
     peaks.push_back(peak);
   }
-  return std::vector<BenchmarkRow>{MakeRow("startup", "onnx-run on one Cast, process start to end", times, "ms"),
-                                   MakeRow("startup", "onnx-run on one Cast, peak memory", peaks, "MB")};
+  return std::vector<BenchmarkRow>{
+      MakeRow("startup", "onnx-run on one Cast, process start to end", times, "ms"),
+      MakeRow("startup", "onnx-run on one Cast, peak memory", peaks, "MB")};
 }
 
 absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkDispatch() {
@@ -261,13 +275,15 @@ absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkDispatch() {
   for (const int64_t nodes : {int64_t{1000}, int64_t{1}}) {
     SessionOptions options = DefaultSessionOptions();
     options.threads = 1;
-    ASSIGN_OR_RETURN(const auto session, Session::Create(CastChain(nodes, 4), StandardRegistry(), options));
+    ASSIGN_OR_RETURN(const auto session,
+                     Session::Create(CastChain(nodes, 4), StandardRegistry(), options));
     const int64_t runs = std::max<int64_t>(20, 20000 / nodes);
     std::vector<double> samples;
     std::vector<Value> outputs(1);
     for (int repeat = 0; repeat < 25; ++repeat) {
       const Clock::time_point start = Clock::now();
-      for (int64_t i = 0; i < runs; ++i) RETURN_IF_ERROR(session->Run(inputs, absl::MakeSpan(outputs)));
+      for (int64_t i = 0; i < runs; ++i)
+        RETURN_IF_ERROR(session->Run(inputs, absl::MakeSpan(outputs)));
       samples.push_back(SecondsSince(start) * 1e9 / static_cast<double>(runs * nodes));
     }
     rows.push_back(MakeRow("dispatch",
@@ -292,11 +308,14 @@ absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkLoad() {
       SessionOptions options = DefaultSessionOptions();
       options.threads = 1;
       start = Clock::now();
-      ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(model), StandardRegistry(), options));
+      ASSIGN_OR_RETURN(const auto session,
+                       Session::Create(std::move(model), StandardRegistry(), options));
       create.push_back(SecondsSince(start) * 1e3);
     }
-    rows.push_back(MakeRow("load", absl::StrCat("model of ", nodes, " nodes, bytes to Model"), parse, "ms"));
-    rows.push_back(MakeRow("load", absl::StrCat("model of ", nodes, " nodes, session creation"), create, "ms"));
+    rows.push_back(
+        MakeRow("load", absl::StrCat("model of ", nodes, " nodes, bytes to Model"), parse, "ms"));
+    rows.push_back(MakeRow("load", absl::StrCat("model of ", nodes, " nodes, session creation"),
+                           create, "ms"));
   }
   ASSIGN_OR_RETURN(const std::string model_path, folder.File("external.onnx"));
   ASSIGN_OR_RETURN(const std::string data_path, folder.File("weights.bin"));
@@ -308,8 +327,8 @@ absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkLoad() {
       const double before = MemoryField("VmRSS:");
       const Clock::time_point start = Clock::now();
       ASSIGN_OR_RETURN(Model model, LoadModel(model_path));
-      ASSIGN_OR_RETURN(const auto session,
-                       Session::Create(std::move(model), StandardRegistry(), DefaultSessionOptions()));
+      ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(model), StandardRegistry(),
+                                                           DefaultSessionOptions()));
       ASSIGN_OR_RETURN(const std::vector<Value> inputs, FloatInput(4));
       std::vector<Value> outputs(1);
       RETURN_IF_ERROR(session->Run(inputs, absl::MakeSpan(outputs)));
@@ -330,7 +349,8 @@ absl::StatusOr<std::vector<BenchmarkRow>> BenchmarkMemory() {
   SessionOptions options = DefaultSessionOptions();
   options.threads = 1;
   options.allocator = &allocator;
-  ASSIGN_OR_RETURN(auto session, Session::Create(CastChain(1000, 4096), StandardRegistry(), options));
+  ASSIGN_OR_RETURN(auto session,
+                   Session::Create(CastChain(1000, 4096), StandardRegistry(), options));
   ASSIGN_OR_RETURN(const std::vector<Value> inputs, FloatInput(4096));
   std::vector<Value> outputs(1);
   std::vector<int64_t> calls;

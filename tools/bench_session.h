@@ -1,4 +1,5 @@
-// The benchmarks of onnx-bench that are not about conversions: start of a process, cost of a node, loading.
+// The benchmarks of onnx-bench that are not about conversions: start of a process, cost of a node,
+// loading.
 #ifndef ONNX_RUN_TOOLS_BENCH_SESSION_H_
 #define ONNX_RUN_TOOLS_BENCH_SESSION_H_
 
@@ -14,7 +15,7 @@ struct BenchmarkRow {
   std::string name;       // "1000 Casts of 4 elements, per node"
   double value = 0;       // the best of the repeats
   double median = 0;
-  std::string unit;       // "ns"
+  std::string unit;  // "ns"
 };
 
 // Spawns onnx-run (beside this program) on a model of one Cast.

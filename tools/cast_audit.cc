@@ -18,7 +18,8 @@ namespace {
 // position along `axis`, or one for each block of `block_size` along it.
 class ScaleIndex {
  public:
-  ScaleIndex(const Tensor& x, const Tensor& scale, int64_t axis, int64_t block_size) : x_(x), scale_(scale) {
+  ScaleIndex(const Tensor& x, const Tensor& scale, int64_t axis, int64_t block_size)
+      : x_(x), scale_(scale) {
     if (scale.size() <= 1 || x.rank() == 0) return;
     if (axis < 0) axis += x.rank();
     if (axis < 0 || axis >= x.rank()) return;
@@ -68,8 +69,8 @@ std::pair<double, double> Limits(ElementType type) {
   return {0, std::ldexp(1.0, info.bits) - 1};
 }
 
-void AddExample(AuditCounts& counts, Fate fate, double relative, const Tensor& from, const Tensor& to,
-                int64_t index, double stands_for) {
+void AddExample(AuditCounts& counts, Fate fate, double relative, const Tensor& from,
+                const Tensor& to, int64_t index, double stands_for) {
   if (!counts.TakesExample(fate, relative)) return;
   counts.example = {index,
                     ElementText(from, index),
@@ -122,8 +123,10 @@ void AuditQuantize(const Tensor& x, const Tensor& scale, const Tensor* zero_poin
     // Beyond the limits by more than rounding: half a step.
     const double steps = want / s + zero;
     const bool is_float = IsFloat(y.type());
-    const double slack = is_float ? std::ldexp(high, -InfoOf(y.type()).layout.mantissa_bits - 2) : 0.5;
-    const bool at_limit = (code == high && steps > high + slack) || (code == low && steps < low - slack);
+    const double slack =
+        is_float ? std::ldexp(high, -InfoOf(y.type()).layout.mantissa_bits - 2) : 0.5;
+    const bool at_limit =
+        (code == high && steps > high + slack) || (code == low && steps < low - slack);
     const Fate fate = FateOfDouble(want, got, at_limit, false);
     double relative = 0;
     AddDouble(counts, fate, want, got, &relative);
@@ -131,8 +134,8 @@ void AuditQuantize(const Tensor& x, const Tensor& scale, const Tensor* zero_poin
   }
 }
 
-void AuditDequantize(const Tensor& x, const Tensor& scale, const Tensor* zero_point, const Tensor& y,
-                     int64_t axis, int64_t block_size, AuditCounts& counts) {
+void AuditDequantize(const Tensor& x, const Tensor& scale, const Tensor* zero_point,
+                     const Tensor& y, int64_t axis, int64_t block_size, AuditCounts& counts) {
   if (x.size() != y.size() || scale.size() == 0) return;
   const ScaleIndex scale_of(x, scale, axis, block_size);
   for (int64_t i = 0; i < x.size(); ++i) {
@@ -158,12 +161,14 @@ void CastAudit::OnNodeEnd(const NodeInfo& node, absl::Span<const Value* const> i
   const bool dynamic = op == "DynamicQuantizeLinear";
   if (!cast && !quantize && !dequantize && !dynamic) return;
   const auto input = [&](size_t i) -> const Tensor* {
-    return i < inputs.size() && inputs[i] != nullptr && inputs[i]->is_tensor() ? &inputs[i]->tensor()
-                                                                              : nullptr;
+    return i < inputs.size() && inputs[i] != nullptr && inputs[i]->is_tensor()
+               ? &inputs[i]->tensor()
+               : nullptr;
   };
   const auto output = [&](size_t i) -> const Tensor* {
-    return i < outputs.size() && outputs[i] != nullptr && outputs[i]->is_tensor() ? &outputs[i]->tensor()
-                                                                                 : nullptr;
+    return i < outputs.size() && outputs[i] != nullptr && outputs[i]->is_tensor()
+               ? &outputs[i]->tensor()
+               : nullptr;
   };
   const Tensor* x = input(0);
   const Tensor* y = output(0);
@@ -183,7 +188,8 @@ void CastAudit::OnNodeEnd(const NodeInfo& node, absl::Span<const Value* const> i
   } else if (dynamic) {
     if (output(1) != nullptr) AuditQuantize(*x, *output(1), output(2), *y, axis, 0, row.counts);
   } else if (input(1) != nullptr) {
-    (quantize ? AuditQuantize : AuditDequantize)(*x, *input(1), input(2), *y, axis, block, row.counts);
+    (quantize ? AuditQuantize : AuditDequantize)(*x, *input(1), input(2), *y, axis, block,
+                                                 row.counts);
   }
 }
 
@@ -239,12 +245,14 @@ std::string CastAudit::TableText() const {
   Table table(header, alignment);
   std::string examples;
   for (const Row* row : rows) {
-    const std::string title = row->path.empty() ? row->title : absl::StrCat(row->path, "/", row->title);
+    const std::string title =
+        row->path.empty() ? row->title : absl::StrCat(row->path, "/", row->title);
     // A node without a name goes by what it makes.
     const bool named = row->title.find('"') != std::string::npos;
     const std::string name = named ? title : absl::StrCat(title, " -> ", row->value);
     std::vector<std::string> cells = {name, std::string(TypeName(row->from)),
-                                      std::string(TypeName(row->to)), WithCommas(row->counts.elements)};
+                                      std::string(TypeName(row->to)),
+                                      WithCommas(row->counts.elements)};
     for (const Column* column : shown) {
       const int64_t count = column->count(row->counts);
       cells.push_back(count == 0 ? "." : WithCommas(count));
@@ -254,8 +262,9 @@ std::string CastAudit::TableText() const {
     table.Row(std::move(cells));
     const AuditExample& example = row->counts.example;
     if (example.index >= 0) {
-      absl::StrAppend(&examples, "  ", name, ": element ", example.index, " ", FateName(example.fate), ": ",
-                      example.from, example.from_bits.empty() ? "" : absl::StrCat(" (", example.from_bits, ")"),
+      absl::StrAppend(&examples, "  ", name, ": element ", example.index, " ",
+                      FateName(example.fate), ": ", example.from,
+                      example.from_bits.empty() ? "" : absl::StrCat(" (", example.from_bits, ")"),
                       " -> ", example.to, " (", example.to_bits, ")\n");
     }
   }

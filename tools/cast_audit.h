@@ -40,8 +40,8 @@ class CastAudit : public Observer {
 // taken as the number (y - zero_point) * scale. Exposed for its test.
 void AuditQuantize(const Tensor& x, const Tensor& scale, const Tensor* zero_point, const Tensor& y,
                    int64_t axis, int64_t block_size, AuditCounts& counts);
-void AuditDequantize(const Tensor& x, const Tensor& scale, const Tensor* zero_point, const Tensor& y,
-                     int64_t axis, int64_t block_size, AuditCounts& counts);
+void AuditDequantize(const Tensor& x, const Tensor& scale, const Tensor* zero_point,
+                     const Tensor& y, int64_t axis, int64_t block_size, AuditCounts& counts);
 
 }  // namespace onnx_run::tools
 

@@ -66,7 +66,8 @@ std::string OperatorUnderTest(const Model& model) {
     return node.domain.empty() ? node.op_type : absl::StrCat(node.domain, ".", node.op_type);
   };
   for (const Node& node : model.graph.nodes) {
-    if (model.graph.nodes.size() == 1 || (node.op_type != "Constant" && node.op_type != "Identity")) return name(node);
+    if (model.graph.nodes.size() == 1 || (node.op_type != "Constant" && node.op_type != "Identity"))
+      return name(node);
   }
   return model.graph.nodes.empty() ? "(none)" : name(model.graph.nodes[0]);
 }
@@ -77,8 +78,9 @@ TestReport Failed(TestReport report, Cause cause, absl::string_view message) {
   return report;
 }
 
-// Operators that a session's message lists as not supported: those of function bodies are known no other way.
-// "2 operators are not supported: Less (ai.onnx opset 13) at node #0, function ai.onnx.Clip; Where (...) ..."
+// Operators that a session's message lists as not supported: those of function bodies are known no
+// other way. "2 operators are not supported: Less (ai.onnx opset 13) at node #0, function
+// ai.onnx.Clip; Where (...) ..."
 std::vector<std::string> UnsupportedOperators(absl::string_view message) {
   constexpr absl::string_view kLead = " not supported: ";
   const size_t lead = message.find(kLead);
@@ -91,11 +93,13 @@ std::vector<std::string> UnsupportedOperators(absl::string_view message) {
   return {operators.begin(), operators.end()};
 }
 
-// A status of Unimplemented, of creating or running a session: operators that are missing, or types.
+// A status of Unimplemented, of creating or running a session: operators that are missing, or
+// types.
 TestReport FailedUnimplemented(TestReport report, absl::string_view message) {
   std::vector<std::string> unsupported = UnsupportedOperators(message);
   if (!unsupported.empty()) report.missing = std::move(unsupported);
-  const Cause cause = report.missing.empty() ? Cause::kUnsupportedType : Cause::kUnimplementedOperator;
+  const Cause cause =
+      report.missing.empty() ? Cause::kUnsupportedType : Cause::kUnimplementedOperator;
   return Failed(std::move(report), cause, message);
 }
 
@@ -105,7 +109,8 @@ struct PreparedSet {
   std::vector<Value> inputs;
 };
 
-absl::StatusOr<std::vector<PreparedSet>> PrepareSets(const ConformanceTest& test, const Session& session) {
+absl::StatusOr<std::vector<PreparedSet>> PrepareSets(const ConformanceTest& test,
+                                                     const Session& session) {
   std::vector<PreparedSet> prepared;
   if (!test.light_prefix.empty()) {
     PreparedSet light;
@@ -133,9 +138,11 @@ absl::StatusOr<std::vector<ConformanceTest>> FindConformanceTests(const std::str
   if (!IsDirectory(path)) {
     // One light model by its file's name.
     const std::string stem = absl::EndsWith(path, ".onnx") ? path.substr(0, path.size() - 5) : path;
-    if (!FileExists(path)) return absl::NotFoundError(absl::StrCat(path, ": no such file or folder"));
+    if (!FileExists(path))
+      return absl::NotFoundError(absl::StrCat(path, ": no such file or folder"));
     if (stem == path || !FileExists(stem + "_output_0.pb")) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is not a test: there is no ", BaseName(stem), "_output_0.pb"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is not a test: there is no ", BaseName(stem), "_output_0.pb"));
     }
     tests.push_back({.name = absl::StrCat(BaseName(DirName(path)), "/", BaseName(stem)),
                      .directory = "",
@@ -166,14 +173,16 @@ absl::string_view CauseName(Cause cause) {
 
 std::string TestReport::Serialize() const {
   const std::string separator(1, kFieldSeparator);
-  return absl::StrJoin({absl::StrCat(static_cast<int>(cause)), op, absl::StrJoin(missing, ","), message}, separator);
+  return absl::StrJoin(
+      {absl::StrCat(static_cast<int>(cause)), op, absl::StrJoin(missing, ","), message}, separator);
 }
 
 TestReport TestReport::Parse(absl::string_view text) {
   const std::vector<std::string> fields = absl::StrSplit(text, absl::MaxSplits(kFieldSeparator, 3));
   TestReport report;
   int cause = 0;
-  if (fields.size() != 4 || !absl::SimpleAtoi(fields[0], &cause) || cause < 0 || cause >= kCauseCount) {
+  if (fields.size() != 4 || !absl::SimpleAtoi(fields[0], &cause) || cause < 0 ||
+      cause >= kCauseCount) {
     report.cause = Cause::kCrash;
     report.message = "the worker's answer is garbled";
     return report;
@@ -223,7 +232,8 @@ TestReport RunConformanceTest(const ConformanceTest& test, const ConformanceOpti
     const std::string difference = FirstDifference(*checks);
     if (!difference.empty()) return Failed(std::move(report), Cause::kDiffers, difference);
   }
-  if (!compared) return Failed(std::move(report), Cause::kLoad, "the test has no outputs to compare with");
+  if (!compared)
+    return Failed(std::move(report), Cause::kLoad, "the test has no outputs to compare with");
   return report;
 }
 
@@ -239,10 +249,12 @@ absl::StatusOr<ExpectedFailures> ExpectedFailures::Parse(absl::string_view text)
     const absl::string_view reason =
         blank == absl::string_view::npos ? "" : absl::StripAsciiWhitespace(line.substr(blank));
     if (reason.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", name, " has no reason"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": ", name, " has no reason"));
     }
     if (!expected.reasons.emplace(name, reason).second) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", name, " is listed twice"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": ", name, " is listed twice"));
     }
   }
   return expected;
@@ -250,7 +262,8 @@ absl::StatusOr<ExpectedFailures> ExpectedFailures::Parse(absl::string_view text)
 
 std::string ExpectedFailures::Serialize() const {
   std::string text =
-      "# Official tests that fail, with the reason. A test here that passes is an error: take it out,\n"
+      "# Official tests that fail, with the reason. A test here that passes is an error: take it "
+      "out,\n"
       "# or run onnx-conformance with --update-expected.\n";
   for (const auto& [name, reason] : reasons) absl::StrAppend(&text, name, " ", reason, "\n");
   return text;
@@ -270,7 +283,8 @@ void ApplyExpected(const ExpectedFailures& expected, const std::vector<Conforman
   }
 }
 
-ExpectedFailures UpdateExpected(ExpectedFailures expected, const std::vector<ConformanceTest>& tests,
+ExpectedFailures UpdateExpected(ExpectedFailures expected,
+                                const std::vector<ConformanceTest>& tests,
                                 const std::vector<TestReport>& reports) {
   for (size_t i = 0; i < tests.size(); ++i) {
     const TestReport& report = reports[i];
@@ -298,7 +312,8 @@ ConformanceCounts CountReports(const std::vector<TestReport>& reports) {
 }
 
 std::string CountsText(const ConformanceCounts& counts) {
-  return absl::StrCat(counts.passed, " passed, ", counts.failed, " failed, ", counts.skipped, " skipped");
+  return absl::StrCat(counts.passed, " passed, ", counts.failed, " failed, ", counts.skipped,
+                      " skipped");
 }
 
 }  // namespace onnx_run::tools

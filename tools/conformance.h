@@ -22,8 +22,8 @@ struct ConformanceTest {
   std::string light_prefix;  // of a light test: outputs are PREFIX_output_0.pb, ...
 };
 
-// All tests in or below `path`, sorted by name: folders with model.onnx and test_data_set_*, and models
-// with MODEL_output_0.pb beside them (the layout of `light`).
+// All tests in or below `path`, sorted by name: folders with model.onnx and test_data_set_*, and
+// models with MODEL_output_0.pb beside them (the layout of `light`).
 absl::StatusOr<std::vector<ConformanceTest>> FindConformanceTests(const std::string& path);
 
 // Why a test failed. Wrong results and what is not there are told apart.
@@ -42,9 +42,9 @@ inline constexpr int kCauseCount = 9;
 absl::string_view CauseName(Cause cause);
 
 struct TestReport {
-  Cause cause = Cause::kNone;  // kNone: passed
-  std::string message;         // one line
-  std::string op;              // the operator that the test is about
+  Cause cause = Cause::kNone;        // kNone: passed
+  std::string message;               // one line
+  std::string op;                    // the operator that the test is about
   std::vector<std::string> missing;  // operators without a kernel or body
   double seconds = 0;
   bool skipped = false;  // failed as expected
@@ -71,7 +71,8 @@ struct ExpectedFailures {
 void ApplyExpected(const ExpectedFailures& expected, const std::vector<ConformanceTest>& tests,
                    std::vector<TestReport>& reports);
 // The list that makes these reports right: passes leave, failures come in; other entries stay.
-ExpectedFailures UpdateExpected(ExpectedFailures expected, const std::vector<ConformanceTest>& tests,
+ExpectedFailures UpdateExpected(ExpectedFailures expected,
+                                const std::vector<ConformanceTest>& tests,
                                 const std::vector<TestReport>& reports);
 
 struct ConformanceCounts {
@@ -83,8 +84,10 @@ std::string CountsText(const ConformanceCounts& counts);
 
 // By cause, by missing operator, by operator with failures.
 std::string ConformanceSummary(const std::vector<TestReport>& reports);
-std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests, const std::vector<TestReport>& reports);
-std::string ConformanceJson(const std::vector<ConformanceTest>& tests, const std::vector<TestReport>& reports);
+std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests,
+                             const std::vector<TestReport>& reports);
+std::string ConformanceJson(const std::vector<ConformanceTest>& tests,
+                            const std::vector<TestReport>& reports);
 std::string ConformanceMarkdown(const std::vector<ConformanceTest>& tests,
                                 const std::vector<TestReport>& reports);
 

@@ -40,7 +40,8 @@ Table CauseTable(const std::vector<TestReport>& reports) {
     ++counts[static_cast<int>(report.cause)];
     if (report.skipped) ++skipped[static_cast<int>(report.cause)];
   }
-  Table table({"result", "tests", "of them expected"}, {Align::kLeft, Align::kRight, Align::kRight});
+  Table table({"result", "tests", "of them expected"},
+              {Align::kLeft, Align::kRight, Align::kRight});
   for (int i = 0; i < kCauseCount; ++i) {
     if (counts[i] == 0) continue;
     table.Row({std::string(CauseName(static_cast<Cause>(i))), absl::StrCat(counts[i]),
@@ -60,7 +61,8 @@ std::string ConformanceSummary(const std::vector<TestReport>& reports) {
   }
   if (!missing.empty()) {
     std::vector<std::pair<std::string, int64_t>> sorted(missing.begin(), missing.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     text += "unimplemented operators, with the tests that need them:\n ";
     size_t column = 1;
     for (const auto& [op, tests] : sorted) {
@@ -76,16 +78,20 @@ std::string ConformanceSummary(const std::vector<TestReport>& reports) {
   }
   Table table({"operator", "passed", "of"}, {Align::kLeft, Align::kRight, Align::kRight});
   for (const auto& [op, tally] : ByOperator(reports)) {
-    if (tally.passed != tally.total) table.Row({op, absl::StrCat(tally.passed), absl::StrCat(tally.total)});
+    if (tally.passed != tally.total)
+      table.Row({op, absl::StrCat(tally.passed), absl::StrCat(tally.total)});
   }
-  if (!table.empty()) absl::StrAppend(&text, "operators with failures:\n", table.ToString("  "), "\n");
+  if (!table.empty())
+    absl::StrAppend(&text, "operators with failures:\n", table.ToString("  "), "\n");
   return text;
 }
 
-std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests, const std::vector<TestReport>& reports) {
+std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests,
+                             const std::vector<TestReport>& reports) {
   std::map<std::string, std::vector<size_t>> suites;
   for (size_t i = 0; i < tests.size(); ++i) suites[SplitName(tests[i].name).first].push_back(i);
-  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"onnx-conformance\">\n";
+  std::string xml =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"onnx-conformance\">\n";
   for (const auto& [suite, members] : suites) {
     int64_t failures = 0;
     int64_t skipped = 0;
@@ -95,21 +101,24 @@ std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests, const st
       failures += !reports[i].passed() && !reports[i].skipped ? 1 : 0;
       seconds += reports[i].seconds;
     }
-    absl::StrAppend(&xml, absl::StrFormat("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"0\" "
-                                          "skipped=\"%d\" time=\"%.3f\">\n",
-                                          XmlEscape(suite), members.size(), failures, skipped, seconds));
+    absl::StrAppend(
+        &xml, absl::StrFormat("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"0\" "
+                              "skipped=\"%d\" time=\"%.3f\">\n",
+                              XmlEscape(suite), members.size(), failures, skipped, seconds));
     for (const size_t i : members) {
       const TestReport& report = reports[i];
-      absl::StrAppend(&xml, absl::StrFormat("    <testcase classname=\"%s\" name=\"%s\" time=\"%.4f\"", XmlEscape(suite),
-                                            XmlEscape(SplitName(tests[i].name).second), report.seconds));
+      absl::StrAppend(&xml,
+                      absl::StrFormat("    <testcase classname=\"%s\" name=\"%s\" time=\"%.4f\"",
+                                      XmlEscape(suite), XmlEscape(SplitName(tests[i].name).second),
+                                      report.seconds));
       if (report.passed()) {
         xml += "/>\n";
       } else if (report.skipped) {
         absl::StrAppend(&xml, "><skipped message=\"", XmlEscape(CauseName(report.cause)), ": ",
                         XmlEscape(report.message), "\"/></testcase>\n");
       } else {
-        absl::StrAppend(&xml, "><failure type=\"", XmlEscape(CauseName(report.cause)), "\" message=\"",
-                        XmlEscape(report.message), "\"/></testcase>\n");
+        absl::StrAppend(&xml, "><failure type=\"", XmlEscape(CauseName(report.cause)),
+                        "\" message=\"", XmlEscape(report.message), "\"/></testcase>\n");
       }
     }
     xml += "  </testsuite>\n";
@@ -117,17 +126,24 @@ std::string ConformanceJUnit(const std::vector<ConformanceTest>& tests, const st
   return xml + "</testsuites>\n";
 }
 
-std::string ConformanceJson(const std::vector<ConformanceTest>& tests, const std::vector<TestReport>& reports) {
+std::string ConformanceJson(const std::vector<ConformanceTest>& tests,
+                            const std::vector<TestReport>& reports) {
   const ConformanceCounts counts = CountReports(reports);
   JsonWriter json;
   json.BeginObject();
-  json.Key("passed").Int(counts.passed).Key("failed").Int(counts.failed).Key("skipped").Int(counts.skipped);
+  json.Key("passed")
+      .Int(counts.passed)
+      .Key("failed")
+      .Int(counts.failed)
+      .Key("skipped")
+      .Int(counts.skipped);
   json.Key("tests").BeginArray();
   for (size_t i = 0; i < tests.size(); ++i) {
     const TestReport& report = reports[i];
     json.BeginObject().Key("name").String(tests[i].name);
     json.Key("result").String(report.passed() ? "passed" : report.skipped ? "skipped" : "failed");
-    if (!report.passed()) json.Key("cause").String(CauseName(report.cause)).Key("message").String(report.message);
+    if (!report.passed())
+      json.Key("cause").String(CauseName(report.cause)).Key("message").String(report.message);
     json.Key("operator").String(report.op).Key("seconds").Double(report.seconds);
     json.EndObject();
   }
@@ -148,7 +164,8 @@ std::string ConformanceMarkdown(const std::vector<ConformanceTest>& tests,
   for (const auto& [suite, tally] : by_suite) {
     suites.Row({suite, absl::StrCat(tally.passed), absl::StrCat(tally.total)});
   }
-  absl::StrAppend(&text, suites.ToMarkdown(), "\n", CauseTable(reports).ToMarkdown(), "\n## By operator\n\n");
+  absl::StrAppend(&text, suites.ToMarkdown(), "\n", CauseTable(reports).ToMarkdown(),
+                  "\n## By operator\n\n");
   Table operators({"operator", "passed", "of"}, {Align::kLeft, Align::kRight, Align::kRight});
   for (const auto& [op, tally] : ByOperator(reports)) {
     operators.Row({op, absl::StrCat(tally.passed), absl::StrCat(tally.total)});

@@ -48,7 +48,8 @@ std::optional<std::pair<std::string, size_t>> NumberedName(absl::string_view nam
   const size_t underscore = name.substr(0, dot).rfind('_');
   if (underscore == absl::string_view::npos) return std::nullopt;
   uint32_t number = 0;
-  if (!absl::SimpleAtoi(name.substr(underscore + 1, dot - underscore - 1), &number) || number > 100000) {
+  if (!absl::SimpleAtoi(name.substr(underscore + 1, dot - underscore - 1), &number) ||
+      number > 100000) {
     return std::nullopt;
   }
   return std::make_pair(std::string(name.substr(0, underscore)), size_t{number});
@@ -173,7 +174,8 @@ absl::StatusOr<std::vector<TestDataSet>> FindTestDataSets(const std::string& dir
         !absl::SimpleAtoi(absl::string_view(name).substr(kPrefix.size()), &number)) {
       continue;
     }
-    if (IsDirectory(JoinPath(directory, name))) found.emplace_back(number, JoinPath(directory, name));
+    if (IsDirectory(JoinPath(directory, name)))
+      found.emplace_back(number, JoinPath(directory, name));
   }
   std::sort(found.begin(), found.end());
   std::vector<TestDataSet> sets;
@@ -187,7 +189,8 @@ absl::StatusOr<std::vector<TestDataSet>> FindTestDataSets(const std::string& dir
 absl::Status ReadDataJson(const std::string& path, double* rtol, double* atol) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   // The file is one flat object; only its two numbers matter here.
-  for (const auto& [key, value] : {std::make_pair("\"rtol\"", rtol), std::make_pair("\"atol\"", atol)}) {
+  for (const auto& [key, value] :
+       {std::make_pair("\"rtol\"", rtol), std::make_pair("\"atol\"", atol)}) {
     size_t at = text.find(key);
     if (at == std::string::npos) continue;
     at = text.find_first_not_of(" \t\r\n:", at + absl::string_view(key).size());

@@ -1,4 +1,5 @@
-// A model file made ready to run, with this program's operators; and the values that stand beside it.
+// A model file made ready to run, with this program's operators; and the values that stand beside
+// it.
 #ifndef ONNX_RUN_TOOLS_ENGINE_H_
 #define ONNX_RUN_TOOLS_ENGINE_H_
 
@@ -27,8 +28,8 @@ SessionOptions DefaultSessionOptions();
 // Shows where a status comes from: "what: message" under the same code.
 absl::Status Annotate(const absl::Status& status, absl::string_view what);
 
-// Operators of `model` that have neither a kernel nor a body, as `domain.Op-opset` ("Op-opset" of the
-// standard's own domain), sorted; functions and subgraphs included.
+// Operators of `model` that have neither a kernel nor a body, as `domain.Op-opset` ("Op-opset" of
+// the standard's own domain), sorted; functions and subgraphs included.
 std::set<std::string> MissingOperators(const Model& model, const OpRegistry& registry);
 // Operators used, in all graphs and functions, with the number of nodes.
 std::vector<std::pair<std::string, int64_t>> OperatorCounts(const Model& model);
@@ -45,7 +46,7 @@ absl::StatusOr<Value> ReadAnyValueFile(const std::string& path, const std::strin
 // A folder of a test's inputs and outputs: input_0.pb, output_0.pb, ... (or .npy).
 struct TestDataSet {
   std::string path;
-  std::vector<std::string> inputs;   // paths, by position; "" where there is none
+  std::vector<std::string> inputs;  // paths, by position; "" where there is none
   std::vector<std::string> outputs;
 };
 absl::StatusOr<TestDataSet> ReadTestDataSet(const std::string& path);

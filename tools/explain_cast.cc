@@ -45,10 +45,13 @@ std::string Rule(uint64_t code, ElementType from, ElementType to, const ConvertO
   if (to == ElementType::kBool) return "anything but zero is true (NaN too)";
   if (info.kind != ElementKind::kFloat) {
     if (!IsFloat(from)) return absl::StrCat("the low ", info.bits, " bits are kept");
-    if (number.number_class == NumberClass::kNan) return "NaN to an integer is 0 (undefined in the standard)";
-    if (number.number_class == NumberClass::kInfinity) return "infinity to an integer is 0 (undefined in the standard)";
-    return absl::StrCat(convert_internal::RoundsToNearestInteger(info) ? "rounded to nearest, ties to even"
-                                                                       : "fraction dropped (toward zero)",
+    if (number.number_class == NumberClass::kNan)
+      return "NaN to an integer is 0 (undefined in the standard)";
+    if (number.number_class == NumberClass::kInfinity)
+      return "infinity to an integer is 0 (undefined in the standard)";
+    return absl::StrCat(convert_internal::RoundsToNearestInteger(info)
+                            ? "rounded to nearest, ties to even"
+                            : "fraction dropped (toward zero)",
                         ", then the low ", info.bits, " bits");
   }
   std::string rule;
@@ -66,7 +69,7 @@ std::string Rule(uint64_t code, ElementType from, ElementType to, const ConvertO
     if (number.number_class == NumberClass::kNan) rule += "; NaN, that the type has not, is a zero";
   } else if (info.bits == 8) {
     absl::StrAppend(&rule, "; saturate=", options.saturate ? 1 : 0, ": beyond the largest value: ",
-                    options.saturate                                ? "the largest"
+                    options.saturate                         ? "the largest"
                     : info.layout.style == FloatStyle::kIeee ? "infinity"
                                                              : "NaN");
   } else {
@@ -76,10 +79,12 @@ std::string Rule(uint64_t code, ElementType from, ElementType to, const ConvertO
 }
 
 // The next codes of `type` below and above that hold finite values; -1 past the ends.
-void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below, std::optional<uint64_t>* above) {
+void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below,
+                std::optional<uint64_t>* above) {
   const ElementTypeInfo& info = InfoOf(type);
   const ExactNumber number = Decode(code, type);
-  if (number.number_class == NumberClass::kNan || number.number_class == NumberClass::kInfinity) return;
+  if (number.number_class == NumberClass::kNan || number.number_class == NumberClass::kInfinity)
+    return;
   const uint64_t mask = convert_internal::LowMask(info.bits);
   const auto keep_finite = [&](uint64_t candidate, std::optional<uint64_t>* to) {
     const NumberClass c = Decode(candidate, type).number_class;
@@ -107,9 +112,12 @@ void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below,
     keep_finite(1, above);
     return;
   }
-  const uint64_t toward_zero = magnitude == 1 && info.layout.style == FloatStyle::kFnuz ? 0 : (code & sign) | (magnitude - 1);
+  const uint64_t toward_zero = magnitude == 1 && info.layout.style == FloatStyle::kFnuz
+                                   ? 0
+                                   : (code & sign) | (magnitude - 1);
   std::optional<uint64_t> away;
-  if (magnitude < convert_internal::MagnitudeMask(info)) keep_finite((code & sign) | (magnitude + 1), &away);
+  if (magnitude < convert_internal::MagnitudeMask(info))
+    keep_finite((code & sign) | (magnitude + 1), &away);
   *(negative ? above : below) = toward_zero;
   *(negative ? below : above) = away;
 }
@@ -123,7 +131,8 @@ std::string Loss(uint64_t from_code, ElementType from, uint64_t to_code, Element
   std::string text;
   switch (fate) {
     case Fate::kExact:
-      return LostZeroSign(from_code, from, to_code, to) ? "the sign of zero" : "nothing: the value is the same";
+      return LostZeroSign(from_code, from, to_code, to) ? "the sign of zero"
+                                                        : "nothing: the value is the same";
     case Fate::kRounded: text = "rounded"; break;
     case Fate::kSubnormal: text = "rounded to a subnormal, which has fewer bits"; break;
     case Fate::kUnderflow: text = "all: too small, became zero"; break;
@@ -137,7 +146,8 @@ std::string Loss(uint64_t from_code, ElementType from, uint64_t to_code, Element
   const long double error = AbsoluteError(from_code, from, to_code, to);
   const long double source = std::fabs(static_cast<long double>(CodeToDouble(from_code, from)));
   absl::StrAppend(&text, "; off by ", ShortDouble(static_cast<double>(error), 6));
-  if (source > 0) absl::StrAppend(&text, " (", ShortDouble(static_cast<double>(100 * error / source), 3), " %)");
+  if (source > 0)
+    absl::StrAppend(&text, " (", ShortDouble(static_cast<double>(100 * error / source), 3), " %)");
   return text;
 }
 
@@ -147,8 +157,9 @@ absl::StatusOr<uint64_t> ParseCode(absl::string_view text, ElementType type) {
   if (absl::StartsWithIgnoreCase(text, "0x")) {
     uint64_t code = 0;
     if (!absl::SimpleHexAtoi(text, &code) || (BitsOf(type) < 64 && code >> BitsOf(type) != 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", text, "\" is not a bit pattern of ", TypeName(type), ", that has ", BitsOf(type), " bits"));
+      return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not a bit pattern of ",
+                                                     TypeName(type), ", that has ", BitsOf(type),
+                                                     " bits"));
     }
     return code;
   }
@@ -172,11 +183,13 @@ std::string ExactText(uint64_t code, ElementType type) {
   return absl::StrFormat("%a", value);
 }
 
-std::string ExplainCast(uint64_t code, ElementType from, ElementType to, const ConvertOptions& options) {
+std::string ExplainCast(uint64_t code, ElementType from, ElementType to,
+                        const ConvertOptions& options) {
   std::string text = absl::StrCat(TypeName(from), " ", NumberText(code, from), "\n");
   Table table({"", "", "", ""});
   const auto row = [&](const char* label, uint64_t c, ElementType type) {
-    table.Row({label, BitsText(c, type), LayoutBits(c, type), absl::StrCat("= ", ExactText(c, type))});
+    table.Row(
+        {label, BitsText(c, type), LayoutBits(c, type), absl::StrCat("= ", ExactText(c, type))});
   };
   row("source", code, from);
   if (to == ElementType::kString) {
@@ -187,22 +200,25 @@ std::string ExplainCast(uint64_t code, ElementType from, ElementType to, const C
   const uint64_t result = ConvertCode(code, from, to, options);
   row("result", result, to);
   absl::StrAppend(&text, table.ToString("  "));
-  absl::StrAppend(&text, "  type      ", TypeName(to), ", in which it prints as ", ToText(result, to), "\n");
+  absl::StrAppend(&text, "  type      ", TypeName(to), ", in which it prints as ",
+                  ToText(result, to), "\n");
   absl::StrAppend(&text, "  rule      ", Rule(code, from, to, options), "\n");
   std::optional<uint64_t> below;
   std::optional<uint64_t> above;
   Neighbours(result, to, &below, &above);
   if (below.has_value() || above.has_value()) {
-    absl::StrAppend(&text, "  between   ", below.has_value() ? ValueAndBits(*below, to) : "(the least)", " and ",
+    absl::StrAppend(&text, "  between   ",
+                    below.has_value() ? ValueAndBits(*below, to) : "(the least)", " and ",
                     above.has_value() ? ValueAndBits(*above, to) : "(the greatest)", "\n");
   }
   absl::StrAppend(&text, "  lost      ", Loss(code, from, result, to), "\n");
   return text;
 }
 
-std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options, int64_t opset) {
-  std::string text = absl::StrCat(TypeName(from), " ", NumberText(code, from), " (", BitsText(code, from), ") = ",
-                                  ExactText(code, from), "\n");
+std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options,
+                      int64_t opset) {
+  std::string text = absl::StrCat(TypeName(from), " ", NumberText(code, from), " (",
+                                  BitsText(code, from), ") = ", ExactText(code, from), "\n");
   Table table({"to", "value", "bits", "", "what"});
   const OpSchema* schema = StandardSchemas().Find("", "Cast", opset);
   for (const ElementTypeInfo& info : kElementTypeTable) {

@@ -12,18 +12,21 @@
 
 namespace onnx_run::tools {
 
-// The code that VALUE of the command line stands for: a number in decimal, by the rules of Cast from
-// STRING, or a bit pattern 0x... of no more than the type's bits.
+// The code that VALUE of the command line stands for: a number in decimal, by the rules of Cast
+// from STRING, or a bit pattern 0x... of no more than the type's bits.
 absl::StatusOr<uint64_t> ParseCode(absl::string_view text, ElementType type);
 
-// All digits of the value ("1.10000002384185791015625"), or hexadecimal where they would be too many.
+// All digits of the value ("1.10000002384185791015625"), or hexadecimal where they would be too
+// many.
 std::string ExactText(uint64_t code, ElementType type);
 
 // Several lines: the source, the result, rule, neighbours and loss.
-std::string ExplainCast(uint64_t code, ElementType from, ElementType to, const ConvertOptions& options);
+std::string ExplainCast(uint64_t code, ElementType from, ElementType to,
+                        const ConvertOptions& options);
 
 // One line for each type that `code` can be cast to.
-std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options, int64_t opset);
+std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options,
+                      int64_t opset);
 
 }  // namespace onnx_run::tools
 

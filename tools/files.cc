@@ -55,7 +55,8 @@ bool IsDirectory(const std::string& path) {
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   if (IsDirectory(path)) return absl::InvalidArgumentError(absl::StrCat(path, " is a folder"));
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                       &std::fclose);
   if (file == nullptr) return ErrnoStatus(errno, "cannot open", path);
   std::string content;
   char buffer[1 << 16];
@@ -143,7 +144,9 @@ StagedDirectory::~StagedDirectory() {
   if (!staging_.empty()) RemoveTree(staging_);
 }
 
-std::string StagedDirectory::PathOf(absl::string_view name) const { return JoinPath(staging_, name); }
+std::string StagedDirectory::PathOf(absl::string_view name) const {
+  return JoinPath(staging_, name);
+}
 
 absl::Status StagedDirectory::Commit() {
   if (!FileExists(path_)) {

@@ -103,7 +103,8 @@ class TensorPrinter {
         if (!first) {
           text += ',';
           const bool wraps = column + item.size() + 2 > static_cast<size_t>(options_.line_width);
-          text += wraps ? "\n" + indent + std::string(static_cast<size_t>(tensor_.rank() - axis - 1), ' ')
+          text += wraps ? "\n" + indent +
+                              std::string(static_cast<size_t>(tensor_.rank() - axis - 1), ' ')
                         : std::string(" ");
           if (wraps) column = static_cast<size_t>(tensor_.rank());
         }
@@ -165,7 +166,8 @@ void AppendValue(absl::string_view name, const Value& value, const FormatOptions
     case ValueKind::kSequence: {
       absl::StrAppend(&text, Describe(value), "\n");
       int64_t i = 0;
-      for (const Value& element : value.sequence().elements) child(absl::StrCat("[", i++, "]"), element);
+      for (const Value& element : value.sequence().elements)
+        child(absl::StrCat("[", i++, "]"), element);
       return;
     }
     case ValueKind::kOptional:
@@ -176,7 +178,8 @@ void AppendValue(absl::string_view name, const Value& value, const FormatOptions
       absl::StrAppend(&text, Describe(value), "\n");
       const Map& map = value.map();
       for (size_t i = 0; i < map.values.size(); ++i) {
-        child(absl::StrCat("[", ElementText(map.keys, static_cast<int64_t>(i)), "]"), map.values[i]);
+        child(absl::StrCat("[", ElementText(map.keys, static_cast<int64_t>(i)), "]"),
+              map.values[i]);
       }
       return;
     }
@@ -205,7 +208,8 @@ std::string NumberText(uint64_t code, ElementType type) {
 
 std::string ElementText(const Tensor& tensor, int64_t index) {
   if (tensor.is_string()) {
-    return absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.strings()[static_cast<size_t>(index)]), "\"");
+    return absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.strings()[static_cast<size_t>(index)]),
+                        "\"");
   }
   if (IsComplex(tensor.type())) {
     ElementType part;

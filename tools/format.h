@@ -1,4 +1,5 @@
-// Values as text for people: every element type, arrays as numpy prints them, long ones cut in the middle.
+// Values as text for people: every element type, arrays as numpy prints them, long ones cut in the
+// middle.
 #ifndef ONNX_RUN_TOOLS_FORMAT_H_
 #define ONNX_RUN_TOOLS_FORMAT_H_
 
@@ -11,7 +12,8 @@
 
 namespace onnx_run::tools {
 
-// The shortest digits that read back to the same element; very large and small ones with an exponent.
+// The shortest digits that read back to the same element; very large and small ones with an
+// exponent.
 std::string NumberText(uint64_t code, ElementType type);
 // Element `index`: a number as above, "true", "(1,-2)" of complex ones, a quoted string.
 std::string ElementText(const Tensor& tensor, int64_t index);
@@ -31,8 +33,10 @@ struct FormatOptions {
 
 // "[[1, 2],\n [3, 4]]"
 std::string FormatTensor(const Tensor& tensor, const FormatOptions& options = {});
-// "y  float[2,2]\n[[1, 2],\n [3, 4]]\n"; sequences, optionals and maps indented below their head line.
-std::string FormatValue(absl::string_view name, const Value& value, const FormatOptions& options = {});
+// "y  float[2,2]\n[[1, 2],\n [3, 4]]\n"; sequences, optionals and maps indented below their head
+// line.
+std::string FormatValue(absl::string_view name, const Value& value,
+                        const FormatOptions& options = {});
 
 }  // namespace onnx_run::tools
 

@@ -24,6 +24,7 @@ struct ParsedList {
 };
 
 constexpr int kMaxDepth = 32;
+constexpr int64_t kMaxElements = int64_t{1} << 32;
 
 class ListParser {
  public:
@@ -92,8 +93,8 @@ class ListParser {
       }
     }
     if (list.dims[axis] >= 0 && list.dims[axis] != count) {
-      return absl::InvalidArgumentError(absl::StrCat("lists of ", list.dims[axis], " and of ", count,
-                                                     " elements stand beside each other"));
+      return absl::InvalidArgumentError(absl::StrCat("lists of ", list.dims[axis], " and of ",
+                                                     count, " elements stand beside each other"));
     }
     list.dims[axis] = count;
     return absl::OkStatus();
@@ -123,8 +124,8 @@ class ListParser {
   }
 
   absl::Status Bad(absl::string_view expected) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("at character ", at_ + 1, " of \"", text_.substr(0, 80), "\": expected ", expected));
+    return absl::InvalidArgumentError(absl::StrCat("at character ", at_ + 1, " of \"",
+                                                   text_.substr(0, 80), "\": expected ", expected));
   }
   bool AtEnd() const { return at_ >= text_.size(); }
   char Peek() const { return text_[at_]; }
@@ -153,7 +154,8 @@ absl::StatusOr<std::optional<Prefix>> ParsePrefix(absl::string_view text) {
   if (prefix.rest[0] == '[') {
     const size_t close = prefix.rest.find(']');
     if (close == absl::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrCat("no closing bracket in \"", text.substr(0, 80), "\""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no closing bracket in \"", text.substr(0, 80), "\""));
     }
     Dims dims;
     for (absl::string_view word_text :
@@ -198,7 +200,8 @@ Dims ShapeOfUnbracketed(const ParsedList& list, const Type& declared) {
   return list.dims;
 }
 
-absl::StatusOr<Tensor> MakeTensor(ElementType type, const Dims& dims, std::vector<std::string> items) {
+absl::StatusOr<Tensor> MakeTensor(ElementType type, const Dims& dims,
+                                  std::vector<std::string> items) {
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
   const bool fills = items.size() == 1 && count != 1;
   if (!fills && count != static_cast<int64_t>(items.size())) {
@@ -206,8 +209,13 @@ absl::StatusOr<Tensor> MakeTensor(ElementType type, const Dims& dims, std::vecto
                                                    DimsToString(dims), ", that has ", count));
   }
   if (KindOf(type) == ElementKind::kComplex || type == ElementType::kUndefined) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        TypeName(type), " values cannot be written as text; give a .pb or .npy file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(TypeName(type), " values cannot be written as text; give a .pb or .npy file"));
+  }
+  // A typing error must not take the machine's memory.
+  if (count > kMaxElements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(TypeName(type), DimsToString(dims), " is too large to be written as text"));
   }
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(type, dims));
   if (type == ElementType::kString) {
@@ -251,7 +259,8 @@ absl::StatusOr<Value> ParseLiteral(absl::string_view text, const Type& declared)
         declared.kind == ValueKind::kAbsent
             ? "the model does not declare this input's type; write TYPE[DIMS]:VALUES, as in "
               "float[2]:1,2"
-            : absl::StrCat("a ", TypeToString(declared), " cannot be written as text; give a .pb file"));
+            : absl::StrCat("a ", TypeToString(declared),
+                           " cannot be written as text; give a .pb file"));
   }
   const ElementType type = prefix.has_value() ? prefix->type : declared.element;
   const absl::string_view values = prefix.has_value() ? prefix->rest : text;

@@ -1,7 +1,8 @@
 // Values written on the command line.
 //
-//   1.5                       by the input's declared type; its shape when that has one element, else a scalar
-//   1,2,3   [1,2,3]           one axis; without brackets in the declared shape when that has as many elements
+//   1.5                       by the input's declared type; its shape when that has one element,
+//   else a scalar 1,2,3   [1,2,3]           one axis; without brackets in the declared shape when
+//   that has as many elements
 //   [[1,2],[3,4]]             nested lists give the shape
 //   float16[2,2]:1,2,3,4      type and shape of its own
 //   float16[2,2]:0            one value fills the shape

@@ -83,8 +83,7 @@ class HeaderParser {
 
 absl::StatusOr<Header> ParseHeader(absl::string_view text) {
   const auto malformed = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("malformed .npy header: ", text.substr(0, 200)));
+    return absl::InvalidArgumentError(absl::StrCat("malformed .npy header: ", text.substr(0, 200)));
   };
   HeaderParser parser(text);
   Header header;
@@ -130,10 +129,10 @@ absl::StatusOr<Header> ParseHeader(absl::string_view text) {
 // How the elements of a file are to be read.
 struct Layout {
   ElementType type = ElementType::kUndefined;
-  int64_t item_bytes = 0;       // of one element in the file
-  int swap_bytes = 1;           // reverse the bytes in units of this size
-  bool one_per_byte = false;    // of a 4 or 2 bit type
-  char string_kind = 0;         // 'U' or 'S'
+  int64_t item_bytes = 0;     // of one element in the file
+  int swap_bytes = 1;         // reverse the bytes in units of this size
+  bool one_per_byte = false;  // of a 4 or 2 bit type
+  char string_kind = 0;       // 'U' or 'S'
 };
 
 absl::StatusOr<Layout> VoidLayout(int64_t size, ElementType wanted, absl::string_view descr) {
@@ -147,7 +146,9 @@ absl::StatusOr<Layout> VoidLayout(int64_t size, ElementType wanted, absl::string
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "the .npy holds elements '", descr, "', that numpy has no type for; they can be read as ",
-      size == 1 ? "float8, float4, int4, uint4, int2 or uint2" : size == 2 ? "bfloat16" : "nothing",
+      size == 1   ? "float8, float4, int4, uint4, int2 or uint2"
+      : size == 2 ? "bfloat16"
+                  : "nothing",
       wanted == ElementType::kUndefined ? " when the input's type says which"
                                         : absl::StrCat(", not as ", TypeName(wanted)),
       "; a .pb file names its type"));
@@ -160,7 +161,8 @@ absl::StatusOr<Layout> LayoutOf(absl::string_view descr, ElementType wanted) {
         absl::StrCat("the .npy holds elements '", whole, "', that no ONNX type corresponds to"));
   };
   bool big_endian = false;
-  if (!descr.empty() && (descr[0] == '<' || descr[0] == '|' || descr[0] == '=' || descr[0] == '>')) {
+  if (!descr.empty() &&
+      (descr[0] == '<' || descr[0] == '|' || descr[0] == '=' || descr[0] == '>')) {
     big_endian = descr[0] == '>';
     descr.remove_prefix(1);
   }
@@ -190,7 +192,8 @@ absl::StatusOr<Layout> LayoutOf(absl::string_view descr, ElementType wanted) {
     const absl::string_view npy = info.npy;
     if (npy.size() < 2 || npy.substr(1) != little || info.kind == ElementKind::kString) continue;
     const int unit = info.kind == ElementKind::kComplex ? info.bits / 16 : info.bits / 8;
-    return Layout{.type = info.type, .item_bytes = info.bits / 8, .swap_bytes = big_endian ? unit : 1};
+    return Layout{
+        .type = info.type, .item_bytes = info.bits / 8, .swap_bytes = big_endian ? unit : 1};
   }
   return unsupported();
 }
@@ -254,7 +257,11 @@ std::optional<std::vector<uint32_t>> DecodeUtf8(absl::string_view text) {
   std::vector<uint32_t> points;
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const int length = byte < 0x80 ? 1 : byte >> 5 == 6 ? 2 : byte >> 4 == 14 ? 3 : byte >> 3 == 30 ? 4 : 0;
+    const int length = byte < 0x80       ? 1
+                       : byte >> 5 == 6  ? 2
+                       : byte >> 4 == 14 ? 3
+                       : byte >> 3 == 30 ? 4
+                                         : 0;
     if (length == 0 || i + static_cast<size_t>(length) > text.size()) return std::nullopt;
     uint32_t point = length == 1 ? byte : byte & (0xFFU >> (length + 1));
     for (int k = 1; k < length; ++k) {
@@ -311,7 +318,8 @@ absl::StatusOr<std::string> WriteStrings(const Tensor& tensor, std::string& desc
   }
   if (longest * decoded.size() > (size_t{1} << 30)) {
     return absl::InvalidArgumentError(
-        "these strings would take more than 4 GB as a .npy, that pads them all to the longest; use .pb");
+        "these strings would take more than 4 GB as a .npy, that pads them all to the longest; use "
+        ".pb");
   }
   descr = absl::StrCat("<U", longest);
   std::string data(longest * 4 * decoded.size(), '\0');
@@ -349,16 +357,16 @@ absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes, ElementType wanted) {
   // Before anything is allocated: the elements are there.
   const auto available = static_cast<int64_t>(data.size());
   if (layout.item_bytes != 0 && count > available / layout.item_bytes) {
-    return absl::DataLossError(absl::StrCat("the .npy file is truncated: ", DimsToString(header.dims),
-                                            " of '", header.descr, "' take ", layout.item_bytes,
-                                            " bytes each, ", available, " bytes follow the header"));
+    return absl::DataLossError(absl::StrCat(
+        "the .npy file is truncated: ", DimsToString(header.dims), " of '", header.descr, "' take ",
+        layout.item_bytes, " bytes each, ", available, " bytes follow the header"));
   }
   if (layout.item_bytes == 0 && count > (int64_t{1} << 24)) {
     return absl::InvalidArgumentError("too many empty strings in a .npy");
   }
   if (available != count * layout.item_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(available - count * layout.item_bytes,
-                                                   " bytes too many follow the elements of the .npy"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        available - count * layout.item_bytes, " bytes too many follow the elements of the .npy"));
   }
   std::string reordered;
   if (header.fortran_order && header.dims.size() > 1 && count > 1) {
@@ -374,12 +382,14 @@ absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes, ElementType wanted) {
 
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(layout.type, header.dims));
   if (layout.one_per_byte) {
-    if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
+    if (tensor.bytes() > 0)
+      std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
     const int bits = BitsOf(layout.type);
     const unsigned mask = (1U << bits) - 1;
     for (int64_t i = 0; i < count; ++i) {
       const auto byte = static_cast<unsigned char>(data[static_cast<size_t>(i)]);
-      const bool negative = KindOf(layout.type) == ElementKind::kSigned && (byte >> (bits - 1) & 1) != 0;
+      const bool negative =
+          KindOf(layout.type) == ElementKind::kSigned && (byte >> (bits - 1) & 1) != 0;
       const unsigned high = byte & ~mask;
       if (high != 0 && !(negative && high == (0xFFU & ~mask))) {
         return absl::InvalidArgumentError(absl::StrCat("element ", i, " of the .npy is byte ", byte,
@@ -423,16 +433,17 @@ absl::StatusOr<std::string> SerializeNpy(const Tensor& tensor) {
   }
   std::string shape = absl::StrJoin(tensor.dims(), ", ");
   if (tensor.rank() == 1) shape += ",";
-  std::string header = absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (",
-                                    shape, "), }");
+  std::string header =
+      absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", shape, "), }");
   // Blanks and a newline, so that the elements start at a multiple of 64.
   const bool version_1 = header.size() + 65 < 65536;
   const size_t prefix = version_1 ? 10 : 12;
   header.append(63 - (prefix + header.size()) % 64, ' ');
   header += '\n';
-  std::string bytes = absl::StrCat(kMagic, version_1 ? absl::string_view("\x01\0", 2)
-                                                     : absl::string_view("\x02\0", 2));
-  for (size_t i = 0; i < prefix - 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  std::string bytes = absl::StrCat(
+      kMagic, version_1 ? absl::string_view("\x01\0", 2) : absl::string_view("\x02\0", 2));
+  for (size_t i = 0; i < prefix - 8; ++i)
+    bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   bytes.reserve(bytes.size() + header.size() + data.size());
   bytes += header;
   bytes.append(data.data(), data.size());

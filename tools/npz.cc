@@ -31,7 +31,8 @@ class ByteReader {
     }
     uint64_t value = 0;
     for (int i = 0; i < size; ++i) {
-      value |= uint64_t{static_cast<unsigned char>(bytes_[offset + static_cast<uint64_t>(i)])} << (8 * i);
+      value |= uint64_t{static_cast<unsigned char>(bytes_[offset + static_cast<uint64_t>(i)])}
+               << (8 * i);
     }
     return value;
   }
@@ -80,7 +81,8 @@ absl::StatusOr<Directory> FindDirectory(ByteReader& reader) {
 }
 
 absl::StatusOr<std::string> Inflate(absl::string_view data, uint64_t size) {
-  if (size / kMaxDeflateRatio > data.size() + 1) return Corrupt("a member claims an impossible size");
+  if (size / kMaxDeflateRatio > data.size() + 1)
+    return Corrupt("a member claims an impossible size");
   std::string out(size, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return absl::ResourceExhaustedError("no memory");
@@ -168,8 +170,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseZip(absl::
     } else if (method == 8) {
       ASSIGN_OR_RETURN(content, Inflate(data, size));
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("member ", name, " of the .npz is packed by method ",
-                                                     method, "; stored and deflated ones are read"));
+      return absl::InvalidArgumentError(absl::StrCat("member ", name,
+                                                     " of the .npz is packed by method ", method,
+                                                     "; stored and deflated ones are read"));
     }
     total += content.size();
     if (total > (bytes.size() + 1) * kMaxDeflateRatio) return Corrupt("its members overlap");
@@ -185,13 +188,14 @@ absl::StatusOr<std::string> SerializeZip(
   std::string directory;
   for (const auto& [name, content] : members) {
     if (bytes.size() + content.size() + name.size() > 0xFFFFFF00U || members.size() > 65000) {
-      return absl::InvalidArgumentError("an .npz of more than 4 GB is not written; use .npy or .pb");
+      return absl::InvalidArgumentError(
+          "an .npz of more than 4 GB is not written; use .npy or .pb");
     }
     const uint64_t offset = bytes.size();
     std::string fields;
-    Put(fields, 20, 2);      // version needed
-    Put(fields, 0x800, 2);   // names are UTF-8
-    Put(fields, 0, 2);       // stored
+    Put(fields, 20, 2);          // version needed
+    Put(fields, 0x800, 2);       // names are UTF-8
+    Put(fields, 0, 2);           // stored
     Put(fields, 0x21 << 16, 4);  // 1980-01-01: the same bytes for the same values
     Put(fields, Crc(content), 4);
     Put(fields, content.size(), 4);

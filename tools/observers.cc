@@ -142,8 +142,8 @@ void ValueDump::OnNodeEnd(const NodeInfo& node, absl::Span<const Value* const> /
 std::string ValueDump::TableText() const {
   using Align = Table::Align;
   Table table({"value", "node", "type", "min", "max", "NaN", "inf"},
-              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
-               Align::kRight});
+              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight});
   for (const Row& row : rows_) {
     const TensorStatistics& s = row.statistics;
     table.Row({row.name, row.node, row.type, s.has_finite ? ShortDouble(s.min, 6) : "-",
@@ -165,8 +165,8 @@ absl::Status ValueDump::Commit() {
       continue;
     }
     absl::StrAppend(&index, s.elements, "\t", s.has_finite ? ShortDouble(s.min, 17) : "", "\t",
-                    s.has_finite ? ShortDouble(s.max, 17) : "", "\t", s.nans, "\t", s.infinities, "\t",
-                    s.zeros, "\n");
+                    s.has_finite ? ShortDouble(s.max, 17) : "", "\t", s.nans, "\t", s.infinities,
+                    "\t", s.zeros, "\n");
   }
   RETURN_IF_ERROR(WriteFileAtomically(directory_->PathOf("values.tsv"), index));
   return directory_->Commit();
@@ -204,7 +204,8 @@ std::string Profiler::ChromeTrace() const {
     json.Key("name").String(event.title).Key("cat").String("node").Key("ph").String("X");
     json.Key("ts").Double(event.start_us).Key("dur").Double(event.duration_us);
     json.Key("pid").Int(1).Key("tid").Int(1).Key("args").BeginObject();
-    json.Key("op").String(event.op).Key("graph").String(event.path.empty() ? kMainGraph : event.path);
+    json.Key("op").String(event.op).Key("graph").String(event.path.empty() ? kMainGraph
+                                                                           : event.path);
     json.Key("inputs").String(event.inputs).Key("outputs").String(event.outputs);
     json.Key("bytes").Int(event.bytes);
     json.EndObject().EndObject();
@@ -229,10 +230,13 @@ std::string Profiler::TableText() const {
     all += event.self_us;
   }
   std::vector<std::pair<std::string, Total>> sorted(by_op.begin(), by_op.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.self_us > b.second.self_us; });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.self_us > b.second.self_us;
+  });
   using Align = Table::Align;
-  const auto percent = [&](double us) { return absl::StrFormat("%.1f", all > 0 ? 100 * us / all : 0); };
+  const auto percent = [&](double us) {
+    return absl::StrFormat("%.1f", all > 0 ? 100 * us / all : 0);
+  };
   Table ops({"operator", "calls", "us", "%", "bytes"},
             {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   for (const auto& [op, total] : sorted) {
@@ -242,14 +246,15 @@ std::string Profiler::TableText() const {
   std::vector<const Event*> slowest;
   for (const Event& event : events_) slowest.push_back(&event);
   const size_t shown = std::min<size_t>(slowest.size(), 10);
-  std::partial_sort(slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(shown), slowest.end(),
+  std::partial_sort(slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(shown),
+                    slowest.end(),
                     [](const Event* a, const Event* b) { return a->self_us > b->self_us; });
   Table nodes({"slowest nodes", "us", "%", "inputs", "outputs"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   for (size_t i = 0; i < shown; ++i) {
     const Event& event = *slowest[i];
-    nodes.Row({event.title, absl::StrFormat("%.1f", event.self_us), percent(event.self_us), event.inputs,
-               event.outputs});
+    nodes.Row({event.title, absl::StrFormat("%.1f", event.self_us), percent(event.self_us),
+               event.inputs, event.outputs});
   }
   return absl::StrCat(ops.ToString(), "\n", nodes.ToString());
 }

@@ -19,7 +19,8 @@
 
 namespace onnx_run::tools {
 
-// The graph a node is in, below the main graph: "" in it, `If "b1" then_branch` or the like in others.
+// The graph a node is in, below the main graph: "" in it, `If "b1" then_branch` or the like in
+// others.
 std::string SubgraphPath(const NodeInfo& node);
 // The value's name, led by the path of its graph: unique in a model.
 std::string QualifiedValueName(const NodeInfo& node, absl::string_view name);
@@ -74,7 +75,8 @@ struct TensorStatistics {
 // Of numbers; strings and complex numbers only have a count.
 TensorStatistics Statistics(const Tensor& tensor);
 
-// Writes every value a node makes as NNNN_name.pb, and values.tsv, an index with min, max and NaN count.
+// Writes every value a node makes as NNNN_name.pb, and values.tsv, an index with min, max and NaN
+// count.
 class ValueDump : public Observer {
  public:
   static absl::StatusOr<std::unique_ptr<ValueDump>> Create(const std::string& directory);

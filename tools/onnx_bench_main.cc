@@ -9,10 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/status_macros.h"
 #include "tools/args.h"
-#if __has_include("tools/bench_cast.h")
 #include "tools/bench_cast.h"
-#define ONNX_RUN_HAS_BENCH_CAST 1
-#endif
 #include "tools/bench_model.h"
 #include "tools/bench_session.h"
 #include "tools/engine.h"
@@ -39,14 +36,15 @@ constexpr Benchmark kBenchmarks[] = {
 };
 
 ArgParser MakeParser() {
-  ArgParser parser(kProgram, "[cast [flags] | model MODEL | startup | dispatch | memory | load]... [--json FILE]",
-                   "Measures this program's parts; without arguments all of them but cast.\n\n"
-                   "  cast      ns per element and GB/s of conversions; onnx-bench cast --help tells its flags\n"
-                   "  model     runs of a model of yours; onnx-bench model --help tells more\n"
-                   "  startup   onnx-run on a model of one Cast: time from start to end, peak memory\n"
-                   "  dispatch  a chain of 1000 Casts of 4 elements: time per node; a run of one node\n"
-                   "  memory    allocations of a session in its steady state\n"
-                   "  load      sessions of 1k, 10k and 100k nodes; 1 GB of external data");
+  ArgParser parser(
+      kProgram, "[cast [flags] | model MODEL | startup | dispatch | memory | load]... [--json FILE]",
+      "Measures this program's parts; without arguments all of them but cast.\n\n"
+      "  cast      ns per element and GB/s of conversions; onnx-bench cast --help tells its flags\n"
+      "  model     runs of a model of yours; onnx-bench model --help tells more\n"
+      "  startup   onnx-run on a model of one Cast: time from start to end, peak memory\n"
+      "  dispatch  a chain of 1000 Casts of 4 elements: time per node; a run of one node\n"
+      "  memory    allocations of a session in its steady state\n"
+      "  load      sessions of 1k, 10k and 100k nodes; 1 GB of external data");
   parser.Value("json", "FILE", "write the figures as JSON");
   parser.Switch("version", "print versions of this program and of the standard");
   parser.Epilog("Of repeated measurements the best and the median are shown.");
@@ -58,7 +56,13 @@ absl::Status WriteJson(const std::string& path, const std::vector<BenchmarkRow>&
   json.BeginObject().Key("benchmarks").BeginArray();
   for (const BenchmarkRow& row : rows) {
     json.BeginObject().Key("benchmark").String(row.benchmark).Key("name").String(row.name);
-    json.Key("best").Double(row.value).Key("median").Double(row.median).Key("unit").String(row.unit).EndObject();
+    json.Key("best")
+        .Double(row.value)
+        .Key("median")
+        .Double(row.median)
+        .Key("unit")
+        .String(row.unit)
+        .EndObject();
   }
   json.EndArray().EndObject();
   return WriteFileAtomically(path, json.text());
@@ -68,9 +72,7 @@ int Main(int argc, char** argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (!words.empty() && words[0] == "cast") {
     words.erase(words.begin());
-#ifdef ONNX_RUN_HAS_BENCH_CAST
     return RunCastBenchmark(words);
-#endif
   }
   if (!words.empty() && words[0] == "model") {
     words.erase(words.begin());
@@ -95,15 +97,16 @@ int Main(int argc, char** argv) {
   std::vector<BenchmarkRow> all;
   for (const Benchmark& benchmark : kBenchmarks) {
     const auto& names = args->positional();
-    if (!names.empty() && std::find(names.begin(), names.end(), benchmark.name) == names.end()) continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), benchmark.name) == names.end())
+      continue;
     absl::StatusOr<std::vector<BenchmarkRow>> rows = benchmark.run();
     if (!rows.ok()) {
       PrintError(kProgram, absl::StrCat(benchmark.name, ": ", rows.status().message()));
       return ExitCodeOf(rows.status());
     }
     for (BenchmarkRow& row : *rows) {
-      Print(absl::StrFormat("%-9s %-52s %10.4g %s (median %.4g)\n", row.benchmark, row.name, row.value, row.unit,
-                            row.median));
+      Print(absl::StrFormat("%-9s %-52s %10.4g %s (median %.4g)\n", row.benchmark, row.name,
+                            row.value, row.unit, row.median));
       all.push_back(std::move(row));
     }
     std::fflush(stdout);

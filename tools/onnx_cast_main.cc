@@ -22,7 +22,8 @@ constexpr const char* kProgram = "onnx-cast";
 
 ArgParser MakeParser() {
   ArgParser parser(kProgram, "VALUE... --to TYPE [flags]",
-                   "Shows what ONNX's Cast does to values. A VALUE is a number in decimal, inf, nan, or 0x and the\n"
+                   "Shows what ONNX's Cast does to values. A VALUE is a number in decimal, inf, "
+                   "nan, or 0x and the\n"
                    "bit pattern of the source type.");
   parser.Value("from", "TYPE", "source type (default float; string reads VALUE as text)");
   parser.Value("to", "TYPE", "destination type");
@@ -31,7 +32,9 @@ ArgParser MakeParser() {
   parser.Value("round-mode", "up|down|nearest", "of float8e8m0 destinations (default up)");
   parser.Value("opset", "N", "version of the standard (default: the newest)");
   parser.Switch("version", "print versions of this program and of the standard");
-  parser.Epilog("Bits are shown as sign|exponent|mantissa. Example: onnx-cast 1.1 500 --to float8e4m3fn --saturate 0");
+  parser.Epilog(
+      "Bits are shown as sign|exponent|mantissa. Example: onnx-cast 1.1 500 --to float8e4m3fn "
+      "--saturate 0");
   return parser;
 }
 
@@ -42,27 +45,32 @@ struct Options {
   int64_t opset = 0;
 };
 
-absl::StatusOr<ElementType> ReadType(const Args& args, const char* flag, absl::string_view fallback) {
+absl::StatusOr<ElementType> ReadType(const Args& args, const char* flag,
+                                     absl::string_view fallback) {
   const std::string name = args.Get(flag, fallback);
   const std::optional<ElementType> type = ParseElementType(name);
   if (!type.has_value() || KindOf(*type) == ElementKind::kComplex) {
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, " \"", name, "\" is not a type that Cast takes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " \"", name, "\" is not a type that Cast takes"));
   }
   return *type;
 }
 
 // The opset that first takes `type`, for the message.
-absl::Status CheckType(const OpSchema& schema, const SchemaParameter* parameter, ElementType type, int64_t opset) {
-  if (parameter == nullptr || StandardSchemas().TypesOf(*parameter).tensor.Has(type)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Cast of opset ", opset, " (version ", schema.since_version,
-                                                 ") does not take ", TypeName(type), ": it does from opset ",
-                                                 static_cast<int>(InfoOf(type).first_opset), " on"));
+absl::Status CheckType(const OpSchema& schema, const SchemaParameter* parameter, ElementType type,
+                       int64_t opset) {
+  if (parameter == nullptr || StandardSchemas().TypesOf(*parameter).tensor.Has(type))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Cast of opset ", opset, " (version ", schema.since_version, ") does not take ",
+      TypeName(type), ": it does from opset ", static_cast<int>(InfoOf(type).first_opset), " on"));
 }
 
 absl::StatusOr<Options> ReadOptions(const Args& args) {
   Options options;
   if (args.positional().empty()) return absl::InvalidArgumentError("which value?");
-  if (args.Has("all") == args.Has("to")) return absl::InvalidArgumentError("give either --to TYPE or --all");
+  if (args.Has("all") == args.Has("to"))
+    return absl::InvalidArgumentError("give either --to TYPE or --all");
   ASSIGN_OR_RETURN(options.from, ReadType(args, "from", "float"));
   if (args.Has("to")) {
     ASSIGN_OR_RETURN(options.to, ReadType(args, "to", ""));
@@ -71,9 +79,12 @@ absl::StatusOr<Options> ReadOptions(const Args& args) {
   options.convert.saturate = saturate == 1;
   const std::string mode = args.Get("round-mode", "up");
   if (mode != "up" && mode != "down" && mode != "nearest") {
-    return absl::InvalidArgumentError(absl::StrCat("--round-mode is \"", mode, "\", expected up, down or nearest"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--round-mode is \"", mode, "\", expected up, down or nearest"));
   }
-  options.convert.round_mode = mode == "up" ? RoundMode::kUp : mode == "down" ? RoundMode::kDown : RoundMode::kNearest;
+  options.convert.round_mode = mode == "up"     ? RoundMode::kUp
+                               : mode == "down" ? RoundMode::kDown
+                                                : RoundMode::kNearest;
   const SchemaDomain* domain = StandardSchemas().FindDomain("");
   const int64_t newest = domain != nullptr ? domain->max_version : 25;
   ASSIGN_OR_RETURN(options.opset, args.Int("opset", newest, 1, newest));
@@ -84,7 +95,8 @@ absl::StatusOr<Options> ReadOptions(const Args& args) {
     RETURN_IF_ERROR(CheckType(*schema, schema->Output(0), options.to, options.opset));
   }
   for (const char* attribute : {"saturate", "round_mode"}) {
-    const std::string flag = attribute == absl::string_view("round_mode") ? "round-mode" : attribute;
+    const std::string flag =
+        attribute == absl::string_view("round_mode") ? "round-mode" : attribute;
     if (args.Has(flag) && schema->FindAttribute(attribute) == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("Cast of opset ", options.opset, " has no attribute ", attribute));
@@ -102,15 +114,17 @@ absl::Status Explain(const std::string& value, const Options& options) {
     }
     // Straight from the text: nothing between it and the result rounds.
     uint64_t storage = 0;
-    RETURN_IF_ERROR(ConvertFromString(absl::MakeConstSpan(&value, 1), &storage, options.to, options.convert));
+    RETURN_IF_ERROR(
+        ConvertFromString(absl::MakeConstSpan(&value, 1), &storage, options.to, options.convert));
     code = LoadCode(&storage, options.to, 0);
     Print(absl::StrCat("string \"", value, "\", rounded once\n"));
     Print(ExplainCast(code, options.to, options.to, options.convert));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(code, ParseCode(value, from));
-  Print(options.to == ElementType::kUndefined ? CastToAll(code, from, options.convert, options.opset)
-                                              : ExplainCast(code, from, options.to, options.convert));
+  Print(options.to == ElementType::kUndefined
+            ? CastToAll(code, from, options.convert, options.opset)
+            : ExplainCast(code, from, options.to, options.convert));
   return absl::OkStatus();
 }
 

@@ -29,28 +29,34 @@ namespace {
 constexpr const char* kProgram = "onnx-conformance";
 
 ArgParser MakeParser() {
-  ArgParser parser(kProgram, "PATH... [flags]",
-                   "Runs official ONNX tests. PATH is a test directory (model.onnx and test_data_set_*), a\n"
-                   "model with MODEL_output_0.pb beside it, or any folder above such.");
-  parser.Value("filter", "REGEX", "only tests with a part of their name like this (suite/test_name)");
+  ArgParser parser(
+      kProgram, "PATH... [flags]",
+      "Runs official ONNX tests. PATH is a test directory (model.onnx and test_data_set_*), a\n"
+      "model with MODEL_output_0.pb beside it, or any folder above such.");
+  parser.Value("filter", "REGEX",
+               "only tests with a part of their name like this (suite/test_name)");
   parser.Value("jobs", "N", "worker processes (default: one for each core)", 'j');
   parser.Value("junit", "FILE", "write a JUnit report");
   parser.Value("json", "FILE", "write a JSON report");
   parser.Value("markdown", "FILE", "write a report with a table by operator");
-  parser.Value("expected", "FILE", "tests listed there count as skipped when they fail, and as failed\n"
-                                   "when they pass");
+  parser.Value("expected", "FILE",
+               "tests listed there count as skipped when they fail, and as failed\n"
+               "when they pass");
   parser.Switch("update-expected", "write the file of --expected anew");
   parser.Value("rtol", "X", "relative tolerance (default 1e-3; a test's data.json overrides it)");
   parser.Value("atol", "X", "absolute tolerance (default 1e-7)");
   parser.Switch("exact", "compare bits (all NaNs are equal)");
-  parser.Value("no-native", "OP", "use the standard's function body instead of the kernel (repeatable)");
+  parser.Value("no-native", "OP",
+               "use the standard's function body instead of the kernel (repeatable)");
   parser.Value("timeout", "S", "seconds for one test (default 60)");
   parser.Switch("verbose", "one line for each test", 'v');
   parser.Switch("quiet", "only failures and the closing line", 'q');
   parser.Switch("version", "print versions of this program and of the standard");
   parser.Epilog(
-      "A failure's cause is one of: unimplemented operator, unsupported type, load, run, differs, crash,\n"
-      "timeout, unexpected pass. The exit code is 0 when nothing failed, 1 when a test failed, 2 for a\n"
+      "A failure's cause is one of: unimplemented operator, unsupported type, load, run, differs, "
+      "crash,\n"
+      "timeout, unexpected pass. The exit code is 0 when nothing failed, 1 when a test failed, 2 "
+      "for a\n"
       "usage error, 3 when there is nothing to run.");
   return parser;
 }
@@ -82,7 +88,8 @@ class Conformance {
       try {
         filter_ = std::regex(args_.Get("filter"), std::regex::ECMAScript | std::regex::optimize);
       } catch (const std::regex_error&) {
-        return absl::InvalidArgumentError(absl::StrCat("--filter ", args_.Get("filter"), " is not a regular expression"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--filter ", args_.Get("filter"), " is not a regular expression"));
       }
     }
     const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -94,11 +101,13 @@ class Conformance {
     options_.compare.exact = args_.Has("exact");
     options_.session = DefaultSessionOptions();
     options_.session.threads = 1;
-    for (const std::string& op : args_.All("no-native", true)) options_.session.no_native.insert(op);
+    for (const std::string& op : args_.All("no-native", true))
+      options_.session.no_native.insert(op);
     if (args_.Has("update-expected") && !args_.Has("expected")) {
       return absl::InvalidArgumentError("--update-expected goes with --expected FILE");
     }
-    if (args_.Has("expected") && !(args_.Has("update-expected") && !FileExists(args_.Get("expected")))) {
+    if (args_.Has("expected") &&
+        !(args_.Has("update-expected") && !FileExists(args_.Get("expected")))) {
       ASSIGN_OR_RETURN(const std::string text, ReadFile(args_.Get("expected")));
       absl::StatusOr<ExpectedFailures> expected = ExpectedFailures::Parse(text);
       RETURN_IF_ERROR(Annotate(expected.status(), args_.Get("expected")));
@@ -129,7 +138,9 @@ class Conformance {
     int64_t failed = 0;
     const absl::Status status = RunInWorkers(
         static_cast<int64_t>(tests_.size()), pool_,
-        [&](int64_t item) { return RunConformanceTest(tests_[static_cast<size_t>(item)], options_).Serialize(); },
+        [&](int64_t item) {
+          return RunConformanceTest(tests_[static_cast<size_t>(item)], options_).Serialize();
+        },
         [&](int64_t item, const WorkerResult& result) {
           TestReport& report = reports_[static_cast<size_t>(item)];
           switch (result.end) {
@@ -147,8 +158,9 @@ class Conformance {
           ++done;
           failed += report.passed() ? 0 : 1;
           if (progress) {
-            std::fprintf(stderr, "\r\033[K[%ld/%zu] %ld not passed  %s", static_cast<long>(done), tests_.size(),
-                         static_cast<long>(failed), tests_[static_cast<size_t>(item)].name.c_str());
+            std::fprintf(stderr, "\r\033[K[%ld/%zu] %ld not passed  %s", static_cast<long>(done),
+                         tests_.size(), static_cast<long>(failed),
+                         tests_[static_cast<size_t>(item)].name.c_str());
           }
         });
     if (progress) std::fputs("\r\033[K", stderr);
@@ -174,10 +186,12 @@ class Conformance {
     for (size_t i = 0; i < tests_.size(); ++i) {
       const TestReport& report = reports_[i];
       if (args_.Has("verbose") && (report.passed() || report.skipped)) {
-        Print(absl::StrFormat("%s %s (%.0f ms)\n", report.passed() ? "pass" : "skip", tests_[i].name, report.seconds * 1e3));
+        Print(absl::StrFormat("%s %s (%.0f ms)\n", report.passed() ? "pass" : "skip",
+                              tests_[i].name, report.seconds * 1e3));
       }
       if (report.passed() || report.skipped) continue;
-      Print(absl::StrCat("FAIL ", tests_[i].name, "  ", CauseName(report.cause), ": ", report.message, "\n"));
+      Print(absl::StrCat("FAIL ", tests_[i].name, "  ", CauseName(report.cause), ": ",
+                         report.message, "\n"));
     }
     if (!args_.Has("quiet")) Print(absl::StrCat("\n", ConformanceSummary(reports_)));
     if (args_.Has("update-expected")) {
@@ -191,7 +205,8 @@ class Conformance {
       RETURN_IF_ERROR(WriteFileAtomically(args_.Get("json"), ConformanceJson(tests_, reports_)));
     }
     if (args_.Has("markdown")) {
-      RETURN_IF_ERROR(WriteFileAtomically(args_.Get("markdown"), ConformanceMarkdown(tests_, reports_)));
+      RETURN_IF_ERROR(
+          WriteFileAtomically(args_.Get("markdown"), ConformanceMarkdown(tests_, reports_)));
     }
     Print(absl::StrCat(CountsText(CountReports(reports_)), "\n"));
     return absl::OkStatus();

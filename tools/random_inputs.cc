@@ -46,17 +46,22 @@ absl::StatusOr<Tensor> RandomInputs::MakeTensor(const Type& type) {
   }
   const ElementTypeInfo& info = InfoOf(type.element);
   const bool complex = info.kind == ElementKind::kComplex;
-  const ElementType part = !complex ? type.element
-                           : info.bits == 64 ? ElementType::kFloat : ElementType::kDouble;
+  const ElementType part = !complex          ? type.element
+                           : info.bits == 64 ? ElementType::kFloat
+                                             : ElementType::kDouble;
   const int64_t count = tensor.size() * (complex ? 2 : 1);
-  if (tensor.bytes() > 0) std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
+  if (tensor.bytes() > 0)
+    std::memset(tensor.mutable_data(), 0, static_cast<size_t>(tensor.bytes()));
   for (int64_t i = 0; i < count; ++i) {
     uint64_t code = 0;
     switch (info.kind) {
       case ElementKind::kBool: code = Next() & 1; break;
       case ElementKind::kSigned:
       case ElementKind::kUnsigned: {
-        const uint64_t limit = info.bits >= 8 ? 10 : uint64_t{1} << (info.bits - (info.kind == ElementKind::kSigned ? 1 : 0));
+        const uint64_t limit =
+            info.bits >= 8
+                ? 10
+                : uint64_t{1} << (info.bits - (info.kind == ElementKind::kSigned ? 1 : 0));
         code = Next() % (limit < 10 ? limit : 10);
         break;
       }

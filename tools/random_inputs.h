@@ -19,8 +19,9 @@ class RandomInputs {
   RandomInputs(uint64_t seed, std::map<std::string, int64_t> dims)
       : state_(seed), dims_(std::move(dims)) {}
 
-  // Floats uniform in [-1, 1), integers in [0, 10) or what the type holds of it, bools, short texts.
-  // Sequences have two elements, optionals a value. Errors: InvalidArgument (undeclared type).
+  // Floats uniform in [-1, 1), integers in [0, 10) or what the type holds of it, bools, short
+  // texts. Sequences have two elements, optionals a value. Errors: InvalidArgument (undeclared
+  // type).
   absl::StatusOr<Value> Make(const Type& type);
   // Dimensions that were taken as 1 because nobody said otherwise; "?" for unnamed ones.
   const std::set<std::string>& guessed() const { return guessed_; }

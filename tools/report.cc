@@ -15,8 +15,11 @@ namespace {
 size_t Utf8Length(absl::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);
-  const size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2
-                        : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xF0 && first < 0xF5 ? 4
+                                                        : 0;
   if (length == 0 || i + length > text.size()) return 0;
   for (size_t k = 1; k < length; ++k) {
     if ((byte(i + k) & 0xC0) != 0x80) return 0;
@@ -247,7 +250,8 @@ std::string XmlEscape(absl::string_view text) {
       case '"': escaped += "&quot;"; break;
       default: {
         // XML 1.0 has no other control characters.
-        const bool allowed = length == 1 && (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t');
+        const bool allowed =
+            length == 1 && (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t');
         escaped += allowed ? c : '?';
       }
     }

@@ -15,7 +15,8 @@ void PrintError(absl::string_view program, absl::string_view message);
 // `text` on stdout, whole, however long.
 void Print(absl::string_view text);
 
-// Columns of text, as wide as their widest cell. Numbers are set to the right by the caller's choice.
+// Columns of text, as wide as their widest cell. Numbers are set to the right by the caller's
+// choice.
 class Table {
  public:
   enum class Align : uint8_t { kLeft, kRight };

@@ -17,7 +17,8 @@ namespace onnx_run::tools {
 namespace {
 
 bool IsValueFileName(const std::string& text) {
-  return absl::EndsWith(text, ".pb") || absl::EndsWith(text, ".npy") || absl::EndsWith(text, ".npz");
+  return absl::EndsWith(text, ".pb") || absl::EndsWith(text, ".npy") ||
+         absl::EndsWith(text, ".npz");
 }
 
 std::vector<std::string> InputNames(const Session& session) {
@@ -35,7 +36,8 @@ const Tensor* TensorOf(const Value& value) {
   return nullptr;
 }
 
-absl::Status ReadNpzInputs(const Session& session, const std::string& path, std::vector<Value>& values) {
+absl::Status ReadNpzInputs(const Session& session, const std::string& path,
+                           std::vector<Value>& values) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   auto members = ParseNpz(bytes);
   RETURN_IF_ERROR(Annotate(members.status(), path));
@@ -49,7 +51,9 @@ absl::Status ReadNpzInputs(const Session& session, const std::string& path, std:
       RETURN_IF_ERROR(Annotate(tensor.status(), absl::StrCat(path, ", array \"", name, "\"")));
       values[i] = Value(*std::move(tensor));
     }
-    if (!known) return UnknownName(absl::StrCat("array of ", path, " is not an input"), name, InputNames(session));
+    if (!known)
+      return UnknownName(absl::StrCat("array of ", path, " is not an input"), name,
+                         InputNames(session));
   }
   return absl::OkStatus();
 }
@@ -62,7 +66,8 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseAssignment
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("--", flag, " takes NAME=VALUE, got \"", text, "\""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " takes NAME=VALUE, got \"", text, "\""));
     }
     assignments.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -75,7 +80,8 @@ absl::StatusOr<std::map<std::string, int64_t>> ParseDims(const std::vector<std::
   for (const auto& [name, text] : assignments) {
     int64_t size = 0;
     if (!absl::SimpleAtoi(text, &size) || size < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("--dim ", name, " takes a size, got \"", text, "\""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", name, " takes a size, got \"", text, "\""));
     }
     dims[name] = size;
   }
@@ -85,12 +91,12 @@ absl::StatusOr<std::map<std::string, int64_t>> ParseDims(const std::vector<std::
 absl::Status UnknownName(absl::string_view what, absl::string_view name,
                          const std::vector<std::string>& known) {
   constexpr size_t kShown = 40;
-  std::vector<std::string> shown(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(
-                                                                    std::min(kShown, known.size())));
+  std::vector<std::string> shown(
+      known.begin(), known.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, known.size())));
   std::string list = absl::StrJoin(shown, ", ");
   if (known.size() > kShown) absl::StrAppend(&list, ", ... (", known.size(), " in all)");
-  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" ", what, " of the model; it has: ",
-                                                 known.empty() ? "none" : list));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", name, "\" ", what, " of the model; it has: ", known.empty() ? "none" : list));
 }
 
 absl::Status ReadInputs(const Session& session, const std::vector<std::string>& texts,
@@ -106,9 +112,11 @@ absl::Status ReadInputs(const Session& session, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const auto parsed, ParseAssignments("input", assignments));
   std::set<std::string> seen;
   for (const auto& [name, text] : parsed) {
-    const auto found = std::find_if(session.inputs().begin(), session.inputs().end(),
-                                    [name = name](const Session::Input& input) { return input.name == name; });
-    if (found == session.inputs().end()) return UnknownName("is not an input", name, InputNames(session));
+    const auto found =
+        std::find_if(session.inputs().begin(), session.inputs().end(),
+                     [name = name](const Session::Input& input) { return input.name == name; });
+    if (found == session.inputs().end())
+      return UnknownName("is not an input", name, InputNames(session));
     if (!seen.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\" is given twice"));
     }
@@ -130,20 +138,23 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view text) {
 
 absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
                           absl::Span<const NamedValue> outputs) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StagedDirectory> staged, StagedDirectory::Create(directory));
+  ASSIGN_OR_RETURN(const std::unique_ptr<StagedDirectory> staged,
+                   StagedDirectory::Create(directory));
   std::vector<std::pair<std::string, Tensor>> arrays;
   std::set<std::string> used;
   int position = 0;
   for (const auto& [name, value] : outputs) {
     if (format == OutputFormat::kPb) {
       const std::string file = staged->PathOf(absl::StrCat("output_", position++, ".pb"));
-      RETURN_IF_ERROR(Annotate(WriteValueFile(file, name, value), absl::StrCat("output \"", name, "\"")));
+      RETURN_IF_ERROR(
+          Annotate(WriteValueFile(file, name, value), absl::StrCat("output \"", name, "\"")));
       continue;
     }
     const Tensor* tensor = TensorOf(value);
     if (tensor == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("output \"", name, "\" is ", Describe(value),
-                                                     ", that numpy's files cannot hold; use --output-format pb"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output \"", name, "\" is ", Describe(value),
+                       ", that numpy's files cannot hold; use --output-format pb"));
     }
     if (format == OutputFormat::kNpz) {
       arrays.emplace_back(name, *tensor);
@@ -162,17 +173,19 @@ absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
   return staged->Commit();
 }
 
-absl::StatusOr<Value> ReadExpected(const std::string& directory, const std::string& name, int position,
-                                   const Type& type) {
+absl::StatusOr<Value> ReadExpected(const std::string& directory, const std::string& name,
+                                   int position, const Type& type) {
   const std::string safe = SafeFileName(name);
   for (const std::string& file :
-       {absl::StrCat(safe, ".pb"), absl::StrCat(safe, ".npy"), absl::StrCat("output_", position, ".pb"),
-        absl::StrCat("output_", position, ".npy"), std::string("outputs.npz")}) {
+       {absl::StrCat(safe, ".pb"), absl::StrCat(safe, ".npy"),
+        absl::StrCat("output_", position, ".pb"), absl::StrCat("output_", position, ".npy"),
+        std::string("outputs.npz")}) {
     const std::string path = JoinPath(directory, file);
     if (FileExists(path)) return ReadAnyValueFile(path, name, type);
   }
-  return absl::NotFoundError(absl::StrCat(directory, " holds no ", safe, ".pb, ", safe, ".npy, output_",
-                                          position, ".pb or outputs.npz for output \"", name, "\""));
+  return absl::NotFoundError(absl::StrCat(directory, " holds no ", safe, ".pb, ", safe,
+                                          ".npy, output_", position,
+                                          ".pb or outputs.npz for output \"", name, "\""));
 }
 
 }  // namespace onnx_run::tools

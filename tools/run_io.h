@@ -40,10 +40,11 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view text);
 absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
                           absl::Span<const NamedValue> outputs);
 
-// The value expected of output `name`, the `position`th of the model: NAME.pb, NAME.npy, output_K.pb,
-// output_K.npy, or the array NAME of outputs.npz. NotFound when the folder has none of them.
-absl::StatusOr<Value> ReadExpected(const std::string& directory, const std::string& name, int position,
-                                   const Type& type);
+// The value expected of output `name`, the `position`th of the model: NAME.pb, NAME.npy,
+// output_K.pb, output_K.npy, or the array NAME of outputs.npz. NotFound when the folder has none of
+// them.
+absl::StatusOr<Value> ReadExpected(const std::string& directory, const std::string& name,
+                                   int position, const Type& type);
 
 }  // namespace onnx_run::tools
 

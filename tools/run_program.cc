@@ -41,27 +41,31 @@ namespace {
 constexpr const char* kProgram = "onnx-run";
 
 ArgParser MakeParser() {
-  ArgParser parser(kProgram, "MODEL.onnx|DIR [flags]",
-                   "Runs an ONNX model exactly as the standard says.\n\n"
-                   "A folder that holds test_data_set_* is run on each of them and compared. A bare model gets\n"
-                   "the inputs that --input gives and seeded random ones for the others, and its outputs are\n"
-                   "printed.");
-  parser.Value("input", "NAME=VALUE", "a FILE.pb, FILE.npy, FILE.npz, or the value itself:\n"
-                                      "1.5  1,2,3  [[1,2],[3,4]]  float16[2,2]:1,2,3,4  float[8]:0\n"
-                                      "(repeatable; FILE.npz alone gives all inputs it has arrays for)");
+  ArgParser parser(
+      kProgram, "MODEL.onnx|DIR [flags]",
+      "Runs an ONNX model exactly as the standard says.\n\n"
+      "A folder that holds test_data_set_* is run on each of them and compared. A bare model gets\n"
+      "the inputs that --input gives and seeded random ones for the others, and its outputs are\n"
+      "printed.");
+  parser.Value("input", "NAME=VALUE",
+               "a FILE.pb, FILE.npy, FILE.npz, or the value itself:\n"
+               "1.5  1,2,3  [[1,2],[3,4]]  float16[2,2]:1,2,3,4  float[8]:0\n"
+               "(repeatable; FILE.npz alone gives all inputs it has arrays for)");
   parser.Value("dim", "NAME=N", "size of a named dimension of random inputs, else 1 (repeatable)");
   parser.Value("seed", "N", "of random inputs and random operators (default 0)");
   parser.Value("output", "DIR", "write the outputs there");
   parser.Value("output-format", "pb|npy|npz", "(default pb)");
   parser.Value("outputs", "all|A,B", "print and write these values, intermediate ones too");
-  parser.Value("expect", "DIR", "compare the outputs with the files there; its input_*.pb are used\n"
-                                "for inputs that --input does not give");
+  parser.Value("expect", "DIR",
+               "compare the outputs with the files there; its input_*.pb are used\n"
+               "for inputs that --input does not give");
   parser.Value("rtol", "X", "relative tolerance (default 1e-3)");
   parser.Value("atol", "X", "absolute tolerance (default 1e-7)");
   parser.Switch("exact", "compare bits (all NaNs are equal)");
   parser.Switch("strict", "refuse what only draws a warning else");
   parser.Switch("check", "also run the onnx library's checker and shape inference first");
-  parser.Value("no-native", "OP", "use the standard's function body instead of the kernel (repeatable)");
+  parser.Value("no-native", "OP",
+               "use the standard's function body instead of the kernel (repeatable)");
   parser.Switch("summary", "print what the model is and needs, do not run it");
   parser.Switch("list-ops", "print the operators that are implemented");
   parser.Value("repeat", "N", "run N times and print times");
@@ -69,7 +73,8 @@ ArgParser MakeParser() {
   parser.Value("dump", "DIR", "write every intermediate value, print min, max and NaN count");
   parser.Value("profile", "FILE.json", "write a Chrome trace, print times by operator and node");
   parser.Switch("cast-audit", "print what each cast and quantization did to its values");
-  parser.Value("what-if", "TYPE,...", "print what storing all values as float16 (...) would do to them");
+  parser.Value("what-if", "TYPE,...",
+               "print what storing all values as float16 (...) would do to them");
   parser.Value("json", "FILE", "write the report of --cast-audit or --what-if as JSON");
   parser.Switch("verbose", "print whole values, and more", 'v');
   parser.Switch("quiet", "print errors only", 'q');
@@ -109,11 +114,15 @@ absl::StatusOr<Options> ReadOptions(const Args& args) {
   }
   options.path = args.positional()[0];
   ASSIGN_OR_RETURN(options.dims, ParseDims(args.All("dim")));
-  RETURN_IF_ERROR(ParseAssignments("input", [&] {
-                    std::vector<std::string> texts = args.All("input");
-                    std::erase_if(texts, [](const std::string& t) { return absl::EndsWith(t, ".npz"); });
-                    return texts;
-                  }()).status());
+  RETURN_IF_ERROR(ParseAssignments("input",
+                                   [&] {
+                                     std::vector<std::string> texts = args.All("input");
+                                     std::erase_if(texts, [](const std::string& t) {
+                                       return absl::EndsWith(t, ".npz");
+                                     });
+                                     return texts;
+                                   }())
+                      .status());
   ASSIGN_OR_RETURN(const int64_t seed, args.Int("seed", 0, 0));
   options.seed = static_cast<uint64_t>(seed);
   ASSIGN_OR_RETURN(options.output_format, ParseOutputFormat(args.Get("output-format", "pb")));
@@ -151,7 +160,8 @@ absl::StatusOr<Target> FindTarget(const std::string& path) {
     return target;
   }
   // DIR/test_data_set_3 is that set alone, of the model in DIR.
-  if (absl::StartsWith(BaseName(path), "test_data_set_") && !FileExists(JoinPath(path, "model.onnx"))) {
+  if (absl::StartsWith(BaseName(path), "test_data_set_") &&
+      !FileExists(JoinPath(path, "model.onnx"))) {
     target.model = JoinPath(JoinPath(path, ".."), "model.onnx");
     ASSIGN_OR_RETURN(TestDataSet set, ReadTestDataSet(path));
     target.sets.push_back(std::move(set));
@@ -162,12 +172,14 @@ absl::StatusOr<Target> FindTarget(const std::string& path) {
       ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(path));
       std::erase_if(names, [](const std::string& name) { return !absl::EndsWith(name, ".onnx"); });
       if (names.size() > 1) {
-        return absl::InvalidArgumentError(absl::StrCat(path, " holds more than one model: ", absl::StrJoin(names, ", ")));
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, " holds more than one model: ", absl::StrJoin(names, ", ")));
       }
       if (names.size() == 1) target.model = JoinPath(path, names[0]);
     }
   }
-  if (!FileExists(target.model)) return absl::NotFoundError(absl::StrCat(path, " holds no model.onnx"));
+  if (!FileExists(target.model))
+    return absl::NotFoundError(absl::StrCat(path, " holds no model.onnx"));
   return target;
 }
 
@@ -207,14 +219,15 @@ class Runner {
     session_ = *std::move(session);
     warnings.insert(warnings.end(), session_->warnings().begin(), session_->warnings().end());
     if (!options_.quiet) {
-      for (const std::string& warning : warnings) PrintError(kProgram, absl::StrCat("warning: ", warning));
+      for (const std::string& warning : warnings)
+        PrintError(kProgram, absl::StrCat("warning: ", warning));
     }
     RETURN_IF_ERROR(CheckNames());
     if (target_.sets.size() > 1 && (args_.Has("output") || observed)) {
       usage_error_ = true;
-      return absl::InvalidArgumentError(absl::StrCat(options_.path, " has ", target_.sets.size(),
-                                                     " data sets; name one of them for this: ",
-                                                     target_.sets[0].path));
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.path, " has ", target_.sets.size(),
+                       " data sets; name one of them for this: ", target_.sets[0].path));
     }
     if (target_.sets.empty()) return RunOnce(nullptr);
     for (const TestDataSet& set : target_.sets) RETURN_IF_ERROR(RunOnce(&set));
@@ -237,7 +250,8 @@ class Runner {
       const size_t equals = text.find('=');
       if (equals == std::string::npos) continue;
       if (!inputs.contains(text.substr(0, equals))) {
-        return UnknownName("is not an input", text.substr(0, equals), {inputs.begin(), inputs.end()});
+        return UnknownName("is not an input", text.substr(0, equals),
+                           {inputs.begin(), inputs.end()});
       }
     }
     for (const std::string& name : args_.All("outputs", true)) {
@@ -249,11 +263,12 @@ class Runner {
       wanted_.push_back(name);
     }
     for (const std::string& op : options_.session.no_native) {
-      const bool exists = std::any_of(
-          StandardRegistry().kernels().begin(), StandardRegistry().kernels().end(),
-          [&](const KernelDef* kernel) { return op == kernel->op_type; });
+      const bool exists =
+          std::any_of(StandardRegistry().kernels().begin(), StandardRegistry().kernels().end(),
+                      [&](const KernelDef* kernel) { return op == kernel->op_type; });
       if (!exists) {
-        return absl::InvalidArgumentError(absl::StrCat("--no-native ", op, ": there is no such operator"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--no-native ", op, ": there is no such operator"));
       }
     }
     usage_error_ = false;
@@ -265,7 +280,8 @@ class Runner {
     std::vector<std::string> names;
     for (const ValueInfo& output : session_->outputs()) names.push_back(output.name);
     for (std::string& name : NodeOutputNames(session_->model())) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
     }
     return names;
   }
@@ -287,15 +303,18 @@ class Runner {
       const Session::Input& input = session_->inputs()[i];
       if (!values[i].absent() || input.has_default || set != nullptr) continue;
       absl::StatusOr<Value> value = random.Make(input.type);
-      RETURN_IF_ERROR(Annotate(value.status(), absl::StrCat("input \"", input.name, "\" has no value")));
+      RETURN_IF_ERROR(
+          Annotate(value.status(), absl::StrCat("input \"", input.name, "\" has no value")));
       values[i] = *std::move(value);
       made.push_back(absl::StrCat(input.name, " ", Describe(values[i])));
     }
     if (!options_.quiet && !made.empty()) {
-      PrintError(kProgram, absl::StrCat("random inputs, seed ", options_.seed, ": ", absl::StrJoin(made, ", ")));
+      PrintError(kProgram, absl::StrCat("random inputs, seed ", options_.seed, ": ",
+                                        absl::StrJoin(made, ", ")));
       if (!random.guessed().empty()) {
-        PrintError(kProgram, absl::StrCat("taken as 1: dimension ", absl::StrJoin(random.guessed(), ", "),
-                                          "; --dim NAME=N sets it"));
+        PrintError(kProgram,
+                   absl::StrCat("taken as 1: dimension ", absl::StrJoin(random.guessed(), ", "),
+                                "; --dim NAME=N sets it"));
       }
     }
     return values;
@@ -304,8 +323,8 @@ class Runner {
   absl::Status RunOnce(const TestDataSet* set) {
     ASSIGN_OR_RETURN(const std::vector<Value> inputs, GatherInputs(set));
     ObserverList observers;
-    ValueCollector collector = wanted_.empty() ? ValueCollector()
-                                               : ValueCollector({wanted_.begin(), wanted_.end()});
+    ValueCollector collector =
+        wanted_.empty() ? ValueCollector() : ValueCollector({wanted_.begin(), wanted_.end()});
     CastAudit audit;
     WhatIf what_if(options_.what_if);
     Profiler profiler;
@@ -315,7 +334,8 @@ class Runner {
     if (args_.Has("profile")) observers.Add(&profiler);
     if (args_.Has("what-if")) {
       what_if.AddParameters(session_->model());
-      for (size_t i = 0; i < inputs.size(); ++i) what_if.AddInput(session_->inputs()[i].name, inputs[i]);
+      for (size_t i = 0; i < inputs.size(); ++i)
+        what_if.AddInput(session_->inputs()[i].name, inputs[i]);
       observers.Add(&what_if);
     }
     if (args_.Has("dump")) {
@@ -326,7 +346,8 @@ class Runner {
     run_options.seed = options_.seed + 1;  // 0 would ask for a new one each time
     std::vector<Value> outputs(session_->outputs().size());
     // Page faults and first-time costs are not the model's.
-    if (args_.Has("profile")) RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs), run_options));
+    if (args_.Has("profile"))
+      RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs), run_options));
     run_options.observer = observers.empty() ? nullptr : &observers;
     RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs), run_options));
     if (options_.repeat > 1) RETURN_IF_ERROR(Repeat(inputs, outputs));
@@ -343,10 +364,12 @@ class Runner {
       RETURN_IF_ERROR(WriteOutputs(args_.Get("output"), options_.output_format, named));
     }
     if (dump != nullptr) RETURN_IF_ERROR(dump->Commit());
-    if (args_.Has("profile")) RETURN_IF_ERROR(WriteFileAtomically(args_.Get("profile"), profiler.ChromeTrace()));
+    if (args_.Has("profile"))
+      RETURN_IF_ERROR(WriteFileAtomically(args_.Get("profile"), profiler.ChromeTrace()));
     if (args_.Has("json")) {
       RETURN_IF_ERROR(WriteFileAtomically(
-          args_.Get("json"), args_.Has("cast-audit") ? audit.Json() : what_if.Json(session_->model())));
+          args_.Get("json"),
+          args_.Has("cast-audit") ? audit.Json() : what_if.Json(session_->model())));
     }
     return absl::OkStatus();
   }
@@ -358,21 +381,25 @@ class Runner {
     for (int64_t i = 0; i < options_.repeat; ++i) {
       const auto start = std::chrono::steady_clock::now();
       RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs), run_options));
-      times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+      times.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+              .count());
     }
     std::sort(times.begin(), times.end());
     double sum = 0;
     for (const double time : times) sum += time;
     if (!options_.quiet) {
-      Print(absl::StrFormat("%d runs: min %.1f us, median %.1f us, mean %.1f us, max %.1f us\n", times.size(),
-                            times.front(), times[times.size() / 2], sum / static_cast<double>(times.size()),
-                            times.back()));
+      Print(absl::StrFormat("%d runs: min %.1f us, median %.1f us, mean %.1f us, max %.1f us\n",
+                            times.size(), times.front(), times[times.size() / 2],
+                            sum / static_cast<double>(times.size()), times.back()));
     }
     return absl::OkStatus();
   }
 
-  // What --outputs asks for: "all" has the nodes' values in their order, then outputs that no node made.
-  std::vector<NamedValue> SelectOutputs(const std::vector<Value>& outputs, const ValueCollector& collector) const {
+  // What --outputs asks for: "all" has the nodes' values in their order, then outputs that no node
+  // made.
+  std::vector<NamedValue> SelectOutputs(const std::vector<Value>& outputs,
+                                        const ValueCollector& collector) const {
     std::vector<NamedValue> named;
     std::set<std::string> seen;
     if (args_.Has("outputs") && wanted_.empty()) {
@@ -385,7 +412,8 @@ class Runner {
       const std::string& name = session_->outputs()[i].name;
       const bool selected = !args_.Has("outputs") || wanted_.empty() ||
                             std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end();
-      if (selected && (!args_.Has("outputs") || seen.insert(name).second)) named.emplace_back(name, outputs[i]);
+      if (selected && (!args_.Has("outputs") || seen.insert(name).second))
+        named.emplace_back(name, outputs[i]);
     }
     for (const NamedValue& value : collector.values()) {
       if (!wanted_.empty() && seen.insert(value.first).second) named.push_back(value);
@@ -408,7 +436,8 @@ class Runner {
       for (size_t i = 0; i < outputs.size(); ++i) {
         const ValueInfo& info = session_->outputs()[i];
         const Type type = info.type.kind == ValueKind::kAbsent ? outputs[i].type() : info.type;
-        ASSIGN_OR_RETURN(const Value want, ReadExpected(title, info.name, static_cast<int>(i), type));
+        ASSIGN_OR_RETURN(const Value want,
+                         ReadExpected(title, info.name, static_cast<int>(i), type));
         checks.push_back({info.name, Compare(outputs[i], want, options_.compare)});
       }
     } else {
@@ -419,24 +448,27 @@ class Runner {
         RETURN_IF_ERROR(ReadDataJson(data_json, &compare.rtol, &compare.atol));
       }
       ASSIGN_OR_RETURN(checks, CheckTestOutputs(*session_, *set, inputs, outputs, compare));
-      if (checks.empty()) return absl::InvalidArgumentError(absl::StrCat(title, " holds no outputs to compare with"));
+      if (checks.empty())
+        return absl::InvalidArgumentError(absl::StrCat(title, " holds no outputs to compare with"));
     }
     if (!options_.quiet) Print(absl::StrCat(title, "\n"));
     for (size_t i = 0; i < checks.size(); ++i) {
       const CompareResult& result = checks[i].result;
       if (!result.equal) mismatch_ = true;
       if (options_.quiet) {
-        if (!result.equal) PrintError(kProgram, absl::StrCat("output \"", checks[i].name, "\": ", result.message));
+        if (!result.equal)
+          PrintError(kProgram, absl::StrCat("output \"", checks[i].name, "\": ", result.message));
         continue;
       }
-      std::string line = absl::StrCat("  ", checks[i].name, "  ", result.equal ? "right" : "DIFFERS", ": ");
+      std::string line =
+          absl::StrCat("  ", checks[i].name, "  ", result.equal ? "right" : "DIFFERS", ": ");
       if (!result.equal) {
         line += result.message;
       } else {
         absl::StrAppend(&line, Describe(outputs[i]), ", ", result.elements, " elements");
         if (result.max_absolute > 0) {
-          absl::StrAppend(&line, ", largest difference ", ShortDouble(result.max_absolute), " (relative ",
-                          ShortDouble(result.max_relative), ")");
+          absl::StrAppend(&line, ", largest difference ", ShortDouble(result.max_absolute),
+                          " (relative ", ShortDouble(result.max_relative), ")");
         }
       }
       Print(line + "\n");

@@ -1,4 +1,5 @@
-// The program onnx-run: runs a model, or a test directory, and shows, writes or compares what comes out.
+// The program onnx-run: runs a model, or a test directory, and shows, writes or compares what comes
+// out.
 #ifndef ONNX_RUN_TOOLS_RUN_PROGRAM_H_
 #define ONNX_RUN_TOOLS_RUN_PROGRAM_H_
 

@@ -88,12 +88,12 @@ std::string ParametersText(const Model& model) {
     }
   }
   if (all.tensors == 0) return "parameters    none\n";
-  std::string text = absl::StrCat("parameters    ", WithCommas(all.elements), " elements in ", all.tensors,
-                                  " tensors, ", BytesText(all.bytes), "\n");
+  std::string text = absl::StrCat("parameters    ", WithCommas(all.elements), " elements in ",
+                                  all.tensors, " tensors, ", BytesText(all.bytes), "\n");
   Table table({"", "", "", ""}, {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
   for (const auto& [type, total] : by_type) {
-    table.Row({type, absl::StrCat(total.tensors, " tensors"), absl::StrCat(WithCommas(total.elements), " elements"),
-               BytesText(total.bytes)});
+    table.Row({type, absl::StrCat(total.tensors, " tensors"),
+               absl::StrCat(WithCommas(total.elements), " elements"), BytesText(total.bytes)});
   }
   return text + table.ToString("  ");
 }
@@ -102,8 +102,10 @@ std::string ValuesText(const char* title, const std::vector<ValueInfo>& values,
                        const std::set<std::string>& with_default) {
   Table table({"", "", ""});
   for (const ValueInfo& value : values) {
-    table.Row({value.name, value.type.kind == ValueKind::kAbsent ? "undeclared" : TypeToString(value.type, true),
-               with_default.contains(value.name) ? "has a default" : ""});
+    table.Row(
+        {value.name,
+         value.type.kind == ValueKind::kAbsent ? "undeclared" : TypeToString(value.type, true),
+         with_default.contains(value.name) ? "has a default" : ""});
   }
   return absl::StrCat(title, "\n", table.ToString("  "));
 }
@@ -116,11 +118,14 @@ std::string SummaryText(const Model& model, const OpRegistry& registry) {
   absl::StrAppend(&text, "IR version    ", model.ir_version, "\n");
   absl::StrAppend(&text, "opsets        ", OpsetsText(model.opset_imports), "\n");
   if (!model.producer_name.empty()) {
-    absl::StrAppend(&text, "producer      ", model.producer_name, " ", model.producer_version, "\n");
+    absl::StrAppend(&text, "producer      ", model.producer_name, " ", model.producer_version,
+                    "\n");
   }
-  for (const auto& [key, value] : model.metadata) absl::StrAppend(&text, "metadata      ", key, " = ", value, "\n");
+  for (const auto& [key, value] : model.metadata)
+    absl::StrAppend(&text, "metadata      ", key, " = ", value, "\n");
   std::set<std::string> initialized;
-  for (const Initializer& initializer : model.graph.initializers) initialized.insert(initializer.name);
+  for (const Initializer& initializer : model.graph.initializers)
+    initialized.insert(initializer.name);
   absl::StrAppend(&text, ValuesText("inputs", model.graph.inputs, initialized));
   absl::StrAppend(&text, ValuesText("outputs", model.graph.outputs, {}));
   absl::StrAppend(&text, ParametersText(model));
@@ -131,12 +136,16 @@ std::string SummaryText(const Model& model, const OpRegistry& registry) {
   for (const auto& [key, use] : sorted) nodes += use.nodes;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.nodes > b.second.nodes; });
-  absl::StrAppend(&text, "nodes         ", WithCommas(nodes), " of ", uses.size(), " operators",
-                  model.functions.empty() ? "" : absl::StrCat(", ", model.functions.size(), " functions"), "\n");
-  Table table({"operator", "nodes", "opset", "run by"}, {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  absl::StrAppend(
+      &text, "nodes         ", WithCommas(nodes), " of ", uses.size(), " operators",
+      model.functions.empty() ? "" : absl::StrCat(", ", model.functions.size(), " functions"),
+      "\n");
+  Table table({"operator", "nodes", "opset", "run by"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
   std::vector<std::string> missing;
   for (const auto& [key, use] : sorted) {
-    const std::string name = key.first.empty() ? key.second : absl::StrCat(key.first, ".", key.second);
+    const std::string name =
+        key.first.empty() ? key.second : absl::StrCat(key.first, ".", key.second);
     table.Row({name, absl::StrCat(use.nodes), use.opset == 0 ? "-" : absl::StrCat(use.opset),
                std::string(ImplementationName(use.implementation))});
     if (use.implementation == Implementation::kNone) missing.push_back(name);
@@ -153,9 +162,11 @@ std::string SummaryText(const Model& model, const OpRegistry& registry) {
 std::string ListOpsText(const OpRegistry& registry) {
   std::map<OperatorKey, std::vector<int>> versions;
   for (const KernelDef* kernel : registry.kernels()) {
-    versions[OperatorKey(std::string(kernel->domain), std::string(kernel->op_type))].push_back(kernel->since_version);
+    versions[OperatorKey(std::string(kernel->domain), std::string(kernel->op_type))].push_back(
+        kernel->since_version);
   }
-  Table table({"domain", "operator", "since versions with a kernel", "of the standard's", "function body"});
+  Table table(
+      {"domain", "operator", "since versions with a kernel", "of the standard's", "function body"});
   std::string shares;
   if (registry.schemas() == nullptr) {
     for (const auto& [key, list] : versions) {
@@ -170,7 +181,8 @@ std::string ListOpsText(const OpRegistry& registry) {
   std::map<std::string, Share> by_domain;
   std::map<OperatorKey, std::vector<const OpSchema*>> standard;
   for (const OpSchema& schema : registry.schemas()->schemas) {
-    standard[OperatorKey(std::string(schema.domain), std::string(schema.op_type))].push_back(&schema);
+    standard[OperatorKey(std::string(schema.domain), std::string(schema.op_type))].push_back(
+        &schema);
   }
   for (const auto& [key, schemas] : standard) {
     const OpSchema& latest = *schemas.back();
@@ -188,20 +200,24 @@ std::string ListOpsText(const OpRegistry& registry) {
     share.rows += static_cast<int64_t>(schemas.size());
     share.kernel_rows += static_cast<int64_t>(kernels.size());
     if (kernels.empty() && latest.body == SchemaBody::kNone) continue;
-    table.Row({DomainName(key.first), key.second, kernels.empty() ? "-" : absl::StrJoin(kernels, " "),
+    table.Row({DomainName(key.first), key.second,
+               kernels.empty() ? "-" : absl::StrJoin(kernels, " "),
                absl::StrCat(kernels.size(), " of ", schemas.size()),
                latest.body == SchemaBody::kNone ? "" : "yes"});
   }
   for (const auto& [key, list] : versions) {
-    if (!standard.contains(key)) table.Row({DomainName(key.first), key.second, absl::StrJoin(list, " "), "", ""});
+    if (!standard.contains(key))
+      table.Row({DomainName(key.first), key.second, absl::StrJoin(list, " "), "", ""});
   }
   for (const auto& [domain, share] : by_domain) {
     const int64_t run = share.kernels + share.bodies;
-    absl::StrAppend(&shares, DomainName(domain), ": ", run, " of ", share.operators, " operators (",
-                    absl::StrFormat("%.0f", 100.0 * static_cast<double>(run) / static_cast<double>(std::max<int64_t>(1, share.operators))),
-                    " %) run at their newest version, ", share.kernels, " by a kernel and ", share.bodies,
-                    " by their function body; ", share.kernel_rows, " of ", share.rows,
-                    " versions of operators have a kernel\n");
+    absl::StrAppend(
+        &shares, DomainName(domain), ": ", run, " of ", share.operators, " operators (",
+        absl::StrFormat("%.0f", 100.0 * static_cast<double>(run) /
+                                    static_cast<double>(std::max<int64_t>(1, share.operators))),
+        " %) run at their newest version, ", share.kernels, " by a kernel and ", share.bodies,
+        " by their function body; ", share.kernel_rows, " of ", share.rows,
+        " versions of operators have a kernel\n");
   }
   return absl::StrCat(table.ToString(), "\n", shares);
 }
@@ -210,7 +226,8 @@ std::string VersionText(const std::string& program, const OpRegistry& registry) 
   std::string text = absl::StrCat(program, " ", ONNX_RUN_VERSION, "\n");
   const SchemaTable* schemas = registry.schemas();
   if (schemas == nullptr) return text;
-  absl::StrAppend(&text, "onnx ", schemas->onnx_version, "\nIR version up to ", schemas->max_ir_version, "\n");
+  absl::StrAppend(&text, "onnx ", schemas->onnx_version, "\nIR version up to ",
+                  schemas->max_ir_version, "\n");
   for (const SchemaDomain& domain : schemas->domains) {
     absl::StrAppend(&text, "opset of ", DomainName(domain.domain), " ", domain.min_version, " to ",
                     domain.max_version, "\n");

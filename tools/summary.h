@@ -13,7 +13,8 @@ namespace onnx_run::tools {
 std::string SummaryText(const Model& model, const OpRegistry& registry);
 // Domain, operator, versions with a kernel, and the share of the standard's.
 std::string ListOpsText(const OpRegistry& registry);
-// "onnx-run 0.1.0, onnx 1.22.0: ..." with the highest opset of each domain and the highest IR version.
+// "onnx-run 0.1.0, onnx 1.22.0: ..." with the highest opset of each domain and the highest IR
+// version.
 std::string VersionText(const std::string& program, const OpRegistry& registry);
 
 }  // namespace onnx_run::tools

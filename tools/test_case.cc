@@ -17,18 +17,20 @@ double Load(const Tensor& tensor, int64_t index) {
 }
 
 // A graph input or initializer by name.
-const Tensor* FindTensor(const Session& session, absl::Span<const Value> inputs, const std::string& name) {
+const Tensor* FindTensor(const Session& session, absl::Span<const Value> inputs,
+                         const std::string& name) {
   for (size_t i = 0; i < session.inputs().size() && i < inputs.size(); ++i) {
     if (session.inputs()[i].name == name && inputs[i].is_tensor()) return &inputs[i].tensor();
   }
   for (const Initializer& initializer : session.model().graph.initializers) {
-    if (initializer.name == name && initializer.value.is_tensor()) return &initializer.value.tensor();
+    if (initializer.name == name && initializer.value.is_tensor())
+      return &initializer.value.tensor();
   }
   return nullptr;
 }
 
-std::optional<double> ScalarInput(const Session& session, absl::Span<const Value> inputs, const Node& node,
-                                  size_t i) {
+std::optional<double> ScalarInput(const Session& session, absl::Span<const Value> inputs,
+                                  const Node& node, size_t i) {
   if (i >= node.inputs.size() || node.inputs[i].empty()) return std::nullopt;
   const Tensor* tensor = FindTensor(session, inputs, node.inputs[i]);
   if (tensor == nullptr || tensor->size() < 1 || tensor->is_string()) return std::nullopt;
@@ -46,7 +48,8 @@ const Attribute* FindAttribute(const Node& node, absl::string_view name) {
 bool DropoutIsRandom(const Session& session, absl::Span<const Value> inputs, const Node& node) {
   if (OpsetOf(session.model().opset_imports, "") < 12) {
     const Attribute* is_test = FindAttribute(node, "is_test");
-    return OpsetOf(session.model().opset_imports, "") < 7 && (is_test == nullptr || is_test->i == 0);
+    return OpsetOf(session.model().opset_imports, "") < 7 &&
+           (is_test == nullptr || is_test->i == 0);
   }
   if (node.inputs.size() < 3 || node.inputs[2].empty()) return false;
   if (ScalarInput(session, inputs, node, 2).value_or(1) == 0) return false;
@@ -55,9 +58,11 @@ bool DropoutIsRandom(const Session& session, absl::Span<const Value> inputs, con
 }
 
 bool IsRandomOperator(const Node& node) {
-  static constexpr absl::string_view kRandom[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
-                                                  "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  return node.domain.empty() && std::find(std::begin(kRandom), std::end(kRandom), node.op_type) != std::end(kRandom);
+  static constexpr absl::string_view kRandom[] = {"Bernoulli",     "Multinomial",
+                                                  "RandomNormal",  "RandomNormalLike",
+                                                  "RandomUniform", "RandomUniformLike"};
+  return node.domain.empty() &&
+         std::find(std::begin(kRandom), std::end(kRandom), node.op_type) != std::end(kRandom);
 }
 
 template <typename Allowed>
@@ -67,7 +72,8 @@ absl::Status CheckEach(const Value& value, const Allowed& allowed) {
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const double x = Load(tensor, i);
     if (!allowed(x, i)) {
-      return absl::InvalidArgumentError(absl::StrCat("element ", i, " is ", x, ", that this operator cannot give"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("element ", i, " is ", x, ", that this operator cannot give"));
     }
   }
   return absl::OkStatus();
@@ -103,7 +109,8 @@ absl::StatusOr<std::vector<Value>> ReadTestInputs(const Session& session, const 
   return values;
 }
 
-absl::StatusOr<std::vector<OutputCheck>> CheckTestOutputs(const Session& session, const TestDataSet& set,
+absl::StatusOr<std::vector<OutputCheck>> CheckTestOutputs(const Session& session,
+                                                          const TestDataSet& set,
                                                           absl::Span<const Value> inputs,
                                                           absl::Span<const Value> outputs,
                                                           CompareOptions options) {
@@ -136,7 +143,8 @@ bool HasRandomOutputs(const Session& session, absl::Span<const Value> inputs) {
   bool random = false;
   ForEachNode(session.model(), [&](const Node& node, absl::Span<const OpsetImport>) {
     if (IsRandomOperator(node)) random = true;
-    if (node.domain.empty() && node.op_type == "Dropout" && DropoutIsRandom(session, inputs, node)) {
+    if (node.domain.empty() && node.op_type == "Dropout" &&
+        DropoutIsRandom(session, inputs, node)) {
       random = true;
     }
   });
@@ -164,7 +172,8 @@ absl::Status CheckRandomRange(const Session& session, absl::Span<const Value> in
   if (node.op_type == "Dropout" && !node.inputs.empty()) {
     const Tensor* x = FindTensor(session, inputs, node.inputs[0]);
     const double ratio = ScalarInput(session, inputs, node, 1).value_or(0.5);
-    if (x == nullptr || !outputs[0].is_tensor() || x->size() != outputs[0].tensor().size() || ratio >= 1) {
+    if (x == nullptr || !outputs[0].is_tensor() || x->size() != outputs[0].tensor().size() ||
+        ratio >= 1) {
       return absl::OkStatus();
     }
     return CheckEach(outputs[0], [&](double y, int64_t i) {
@@ -182,7 +191,8 @@ absl::StatusOr<std::vector<Value>> LightInputs(const Session& session) {
     if (input.has_default) continue;
     if (input.type.kind != ValueKind::kTensor || input.type.element != ElementType::kFloat ||
         !input.type.shape.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", input.name, " is not a float tensor"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", input.name, " is not a float tensor"));
     }
     Dims dims;
     for (const DeclaredDim& dim : *input.type.shape) dims.push_back(dim.value.value_or(1));
@@ -198,7 +208,8 @@ absl::StatusOr<std::vector<Value>> LightInputs(const Session& session) {
 
 std::string FirstDifference(absl::Span<const OutputCheck> checks) {
   for (const OutputCheck& check : checks) {
-    if (!check.result.equal) return absl::StrCat("output \"", check.name, "\": ", check.result.message);
+    if (!check.result.equal)
+      return absl::StrCat("output \"", check.name, "\": ", check.result.message);
   }
   return "";
 }

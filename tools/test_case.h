@@ -15,8 +15,8 @@
 
 namespace onnx_run::tools {
 
-// The value of each of session.inputs(), absent where the set has none. The files belong to the graph's
-// inputs by position; to those without a default when there are just as many.
+// The value of each of session.inputs(), absent where the set has none. The files belong to the
+// graph's inputs by position; to those without a default when there are just as many.
 absl::StatusOr<std::vector<Value>> ReadTestInputs(const Session& session, const TestDataSet& set);
 
 struct OutputCheck {
@@ -26,12 +26,14 @@ struct OutputCheck {
 
 // Compares with the set's outputs, by position.
 // Errors: those of reading; InvalidArgument when the set has more outputs than the model.
-absl::StatusOr<std::vector<OutputCheck>> CheckTestOutputs(const Session& session, const TestDataSet& set,
+absl::StatusOr<std::vector<OutputCheck>> CheckTestOutputs(const Session& session,
+                                                          const TestDataSet& set,
                                                           absl::Span<const Value> inputs,
                                                           absl::Span<const Value> outputs,
                                                           CompareOptions options);
 
-// Whether outputs are random by definition for these inputs: then only type and shape can be compared.
+// Whether outputs are random by definition for these inputs: then only type and shape can be
+// compared.
 bool HasRandomOutputs(const Session& session, absl::Span<const Value> inputs);
 // Of a model of one random node: its outputs are what that operator can give. OK for other models.
 absl::Status CheckRandomRange(const Session& session, absl::Span<const Value> inputs,

@@ -18,7 +18,8 @@ bool Breaks(const AuditCounts& counts) {
   return counts.Destroyed() > 0 || counts.Of(Fate::kUnderflow) * 2 > counts.elements;
 }
 
-// Bits that the worst value keeps: -log2 of the largest relative error. Whole values that vanish keep 0.
+// Bits that the worst value keeps: -log2 of the largest relative error. Whole values that vanish
+// keep 0.
 std::string KeptBits(const AuditCounts& counts) {
   if (counts.Of(Fate::kExact) == counts.elements) return "all";
   if (!(counts.max_relative > 0)) return "-";
@@ -27,10 +28,11 @@ std::string KeptBits(const AuditCounts& counts) {
 }
 
 std::string PythonList(const std::vector<std::string>& names) {
-  return absl::StrCat("[", absl::StrJoin(names, ", ",
-                                         [](std::string* out, const std::string& name) {
-                                           absl::StrAppend(out, JsonQuote(name));
-                                         }),
+  return absl::StrCat("[",
+                      absl::StrJoin(names, ", ",
+                                    [](std::string* out, const std::string& name) {
+                                      absl::StrAppend(out, JsonQuote(name));
+                                    }),
                       "]");
 }
 
@@ -41,8 +43,9 @@ absl::StatusOr<std::vector<ElementType>> WhatIf::ParseTypes(const std::vector<st
   for (const std::string& name : names) {
     const std::optional<ElementType> type = ParseElementType(name);
     if (!type.has_value() || !IsFloat(*type)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--what-if takes float types such as float16, bfloat16, float8e4m3fn; got \"", name, "\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--what-if takes float types such as float16, bfloat16, float8e4m3fn; got \"", name,
+          "\""));
     }
     types.push_back(*type);
   }
@@ -62,10 +65,16 @@ void WhatIf::Judge(Row& row, const Tensor& tensor) const {
 }
 
 WhatIf::Row* WhatIf::Add(const std::string& name, const std::string& where, const Value& value) {
-  if (!value.is_tensor() || !IsFloat(value.tensor().type()) || value.tensor().size() == 0) return nullptr;
+  if (!value.is_tensor() || !IsFloat(value.tensor().type()) || value.tensor().size() == 0)
+    return nullptr;
   const auto [position, inserted] = by_name_.emplace(name, rows_.size());
   if (inserted) {
-    rows_.push_back({.name = name, .where = where, .node = "", .op = "", .type = value.tensor().type(), .counts = {}});
+    rows_.push_back({.name = name,
+                     .where = where,
+                     .node = "",
+                     .op = "",
+                     .type = value.tensor().type(),
+                     .counts = {}});
   }
   Row& row = rows_[position->second];
   Judge(row, value.tensor());
@@ -108,7 +117,8 @@ std::vector<std::string> WhatIf::NodesToKeep(const Model& model, size_t t, bool*
   for (const Row& row : rows_) {
     if (Breaks(row.counts[t])) broken.insert(row.name);
   }
-  // Whoever makes or reads a value that breaks; bodies of control flow are charged to their own nodes.
+  // Whoever makes or reads a value that breaks; bodies of control flow are charged to their own
+  // nodes.
   for (const Node& node : model.graph.nodes) {
     const auto touches = [&](const std::vector<std::string>& values) {
       return std::any_of(values.begin(), values.end(),
@@ -134,8 +144,8 @@ std::string WhatIf::Text(const Model& model, bool all_values) const {
   for (size_t t = 0; t < types_.size(); ++t) {
     Table table({"value", "made by", "elements", "overflow", "to zero", "to subnormal", "rounded",
                  "bits kept", "largest", "breaks"},
-                {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-                 Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+                {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+                 Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
     AuditCounts all;
     size_t shown = 0;
     size_t hidden = 0;
@@ -152,13 +162,15 @@ std::string WhatIf::Text(const Model& model, bool all_values) const {
       table.Row({row->name, row->where, WithCommas(c.elements), WithCommas(c.Destroyed()),
                  WithCommas(c.Of(Fate::kUnderflow)), WithCommas(c.Of(Fate::kSubnormal)),
                  WithCommas(c.Of(Fate::kRounded)), KeptBits(c),
-                 c.example.index >= 0 && c.Destroyed() > 0 ? c.example.from : "-", Breaks(c) ? "yes" : ""});
+                 c.example.index >= 0 && c.Destroyed() > 0 ? c.example.from : "-",
+                 Breaks(c) ? "yes" : ""});
     }
-    absl::StrAppend(&text, t == 0 ? "" : "\n", "What if all floating-point values were ", TypeName(types_[t]),
-                    "?\n\n", table.ToString());
-    if (hidden > 0) absl::StrAppend(&text, "(", hidden, " more values that do not break; -v shows them)\n");
-    absl::StrAppend(&text, "\n", rows_.size(), " values, ", WithCommas(all.elements), " elements: ",
-                    WithCommas(all.Of(Fate::kExact)), " exact, ",
+    absl::StrAppend(&text, t == 0 ? "" : "\n", "What if all floating-point values were ",
+                    TypeName(types_[t]), "?\n\n", table.ToString());
+    if (hidden > 0)
+      absl::StrAppend(&text, "(", hidden, " more values that do not break; -v shows them)\n");
+    absl::StrAppend(&text, "\n", rows_.size(), " values, ", WithCommas(all.elements),
+                    " elements: ", WithCommas(all.Of(Fate::kExact)), " exact, ",
                     WithCommas(all.Of(Fate::kRounded) + all.Of(Fate::kSubnormal)), " rounded, ",
                     WithCommas(all.Of(Fate::kUnderflow)), " to zero, ", WithCommas(all.Destroyed()),
                     " out of range. ", breaking, " values break.\n");
@@ -166,7 +178,9 @@ std::string WhatIf::Text(const Model& model, bool all_values) const {
     const std::vector<std::string> keep = NodesToKeep(model, t, &unnamed);
     absl::StrAppend(&text, "node_block_list = ", PythonList(keep), "\n");
     if (unnamed) {
-      text += "Some nodes that break have no name, and cannot be listed; name the nodes of the model first.\n";
+      text +=
+          "Some nodes that break have no name, and cannot be listed; name the nodes of the model "
+          "first.\n";
     }
   }
   return text;

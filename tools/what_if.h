@@ -1,6 +1,6 @@
-// onnx-run --what-if TYPE[,TYPE...]: what would happen to the floating-point values of a model if they
-// were stored in another type. The model runs once, as it is; each input, parameter and intermediate is
-// judged on its own.
+// onnx-run --what-if TYPE[,TYPE...]: what would happen to the floating-point values of a model if
+// they were stored in another type. The model runs once, as it is; each input, parameter and
+// intermediate is judged on its own.
 #ifndef ONNX_RUN_TOOLS_WHAT_IF_H_
 #define ONNX_RUN_TOOLS_WHAT_IF_H_
 
@@ -27,8 +27,8 @@ class WhatIf : public Observer {
   void OnNodeEnd(const NodeInfo& node, absl::Span<const Value* const> inputs,
                  absl::Span<Value* const> outputs, const absl::Status& status) override;
 
-  // For each type: the values that suffer, by damage, and the nodes to keep in full precision in the
-  // form that float16 converters take (node_block_list, op_block_list).
+  // For each type: the values that suffer, by damage, and the nodes to keep in full precision in
+  // the form that float16 converters take (node_block_list, op_block_list).
   std::string Text(const Model& model, bool all_values) const;
   std::string Json(const Model& model) const;
 

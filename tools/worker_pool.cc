@@ -52,8 +52,8 @@ bool ReadAll(int fd, void* data, size_t size) {
 
 struct Worker {
   pid_t pid = -1;
-  int to = -1;    // item numbers
-  int from = -1;  // answers: an 8-byte length, then the text
+  int to = -1;        // item numbers
+  int from = -1;      // answers: an 8-byte length, then the text
   int64_t item = -1;  // -1: idle
   Clock::time_point start;
   std::string received;
@@ -72,7 +72,8 @@ struct Worker {
 
 class Pool {
  public:
-  Pool(int64_t count, const WorkerPoolOptions& options, absl::FunctionRef<std::string(int64_t)> work,
+  Pool(int64_t count, const WorkerPoolOptions& options,
+       absl::FunctionRef<std::string(int64_t)> work,
        absl::FunctionRef<void(int64_t, const WorkerResult&)> done)
       : count_(count), options_(options), work_(work), done_(done) {}
   ~Pool() {
@@ -80,7 +81,8 @@ class Pool {
   }
 
   absl::Status Run() {
-    const auto jobs = static_cast<size_t>(std::clamp<int64_t>(options_.jobs, 1, std::max<int64_t>(1, count_)));
+    const auto jobs =
+        static_cast<size_t>(std::clamp<int64_t>(options_.jobs, 1, std::max<int64_t>(1, count_)));
     workers_.resize(jobs);
     while (finished_ < count_) {
       for (Worker& worker : workers_) {
@@ -172,7 +174,8 @@ class Pool {
     for (size_t i = 0; i < busy.size(); ++i) {
       if (ready > 0 && fds[i].revents != 0) {
         Receive(*busy[i]);
-      } else if (std::chrono::duration<double>(Clock::now() - busy[i]->start).count() > options_.timeout_seconds) {
+      } else if (std::chrono::duration<double>(Clock::now() - busy[i]->start).count() >
+                 options_.timeout_seconds) {
         Stop(*busy[i], true);
         Finish(*busy[i], {.end = WorkerResult::End::kTimedOut,
                           .answer = "",
@@ -187,7 +190,8 @@ class Pool {
     const ssize_t got = ::read(worker.from, buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) {
-      Finish(worker, {.end = WorkerResult::End::kCrashed, .answer = "", .detail = Stop(worker, false)});
+      Finish(worker,
+             {.end = WorkerResult::End::kCrashed, .answer = "", .detail = Stop(worker, false)});
       return;
     }
     worker.received.append(buffer, static_cast<size_t>(got));

@@ -28,8 +28,8 @@ std::string Error(std::vector<std::string> words) {
 }
 
 TEST(Args, BothFormsAndRepeats) {
-  const auto args = Parser().Parse(
-      std::vector<std::string>{"a.onnx", "--input", "x=1", "--input=y=2", "-v", "--exact", "-j", "4", "-v"});
+  const auto args = Parser().Parse(std::vector<std::string>{
+      "a.onnx", "--input", "x=1", "--input=y=2", "-v", "--exact", "-j", "4", "-v"});
   ASSERT_TRUE(args.ok()) << args.status();
   EXPECT_THAT(args->positional(), ElementsAre("a.onnx"));
   EXPECT_THAT(args->All("input"), ElementsAre("x=1", "y=2"));
@@ -40,7 +40,8 @@ TEST(Args, BothFormsAndRepeats) {
 }
 
 TEST(Args, NegativeNumbersAndTheEndOfFlags) {
-  const auto args = Parser().Parse(std::vector<std::string>{"-1.5", "-inf", "-.5", "--", "--exact", "-v"});
+  const auto args =
+      Parser().Parse(std::vector<std::string>{"-1.5", "-inf", "-.5", "--", "--exact", "-v"});
   ASSERT_TRUE(args.ok()) << args.status();
   EXPECT_THAT(args->positional(), ElementsAre("-1.5", "-inf", "-.5", "--exact", "-v"));
   EXPECT_FALSE(args->Has("exact"));
@@ -72,7 +73,8 @@ TEST(Args, Numbers) {
 
 TEST(Args, HelpNamesEveryFlag) {
   const std::string help = Parser().Help();
-  for (const char* text : {"usage: prog FILE", "--input NAME=VALUE", "-j, --jobs N", "--exact", "--help"}) {
+  for (const char* text :
+       {"usage: prog FILE", "--input NAME=VALUE", "-j, --jobs N", "--exact", "--help"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
 }

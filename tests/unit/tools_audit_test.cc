@@ -33,31 +33,32 @@ TEST(Audit, Fates) {
   constexpr uint64_t kNan = 0x7FC00000;
   constexpr uint64_t kInf = 0x7F800000;
   const Case cases[] = {
-      {F32, 0x3FC00000, F16, true, Fate::kExact},          // 1.5
-      {F32, 0x3DCCCCCD, F16, true, Fate::kRounded},        // 0.1
-      {F32, 0x477FEF00, F16, true, Fate::kRounded},        // to 65504, below the tie
-      {F32, 0x477FF000, F16, true, Fate::kOverflow},       // 65520
-      {F32, 0x33000000, F16, true, Fate::kUnderflow},      // 2^-25
+      {F32, 0x3FC00000, F16, true, Fate::kExact},      // 1.5
+      {F32, 0x3DCCCCCD, F16, true, Fate::kRounded},    // 0.1
+      {F32, 0x477FEF00, F16, true, Fate::kRounded},    // to 65504, below the tie
+      {F32, 0x477FF000, F16, true, Fate::kOverflow},   // 65520
+      {F32, 0x33000000, F16, true, Fate::kUnderflow},  // 2^-25
       {F32, 0x33000001, F16, true, Fate::kSubnormal},
-      {F32, 0x33800000, F16, true, Fate::kExact},          // the least subnormal
+      {F32, 0x33800000, F16, true, Fate::kExact},  // the least subnormal
       {F32, kNan, F16, true, Fate::kExact},
       {F32, kInf, F16, true, Fate::kExact},
       {F32, kInf, E4M3, true, Fate::kLostInfinity},
       {F32, kInf, E4M3, false, Fate::kBecameNan},
-      {F32, 0x43E80000, E4M3, true, Fate::kRounded},       // 464, the tie, goes to 448
+      {F32, 0x43E80000, E4M3, true, Fate::kRounded},  // 464, the tie, goes to 448
       {F32, 0x43E80001, E4M3, true, Fate::kSaturated},
       {F32, 0x43E80001, E4M3, false, Fate::kBecameNan},
-      {F32, 0x43780000, ElementType::kFloat8e4m3fnuz, true, Fate::kSaturated},  // 248, the tie above 240
-      {F32, 0x40E00000, ElementType::kFloat4e2m1, true, Fate::kSaturated},      // 7
-      {F32, 0x40D00000, ElementType::kFloat4e2m1, true, Fate::kRounded},        // 6.5
+      {F32, 0x43780000, ElementType::kFloat8e4m3fnuz, true,
+       Fate::kSaturated},  // 248, the tie above 240
+      {F32, 0x40E00000, ElementType::kFloat4e2m1, true, Fate::kSaturated},  // 7
+      {F32, 0x40D00000, ElementType::kFloat4e2m1, true, Fate::kRounded},    // 6.5
       {F32, kNan, ElementType::kFloat4e2m1, true, Fate::kLostNan},
-      {F32, 0x00000000, ElementType::kFloat8e8m0, true, Fate::kSaturated},      // has no zero
-      {F32, 0x3F900000, ElementType::kFloat8e8m0, true, Fate::kRounded},        // 1.125
+      {F32, 0x00000000, ElementType::kFloat8e8m0, true, Fate::kSaturated},  // has no zero
+      {F32, 0x3F900000, ElementType::kFloat8e8m0, true, Fate::kRounded},    // 1.125
       {F32, 0xBF800000, ElementType::kFloat8e8m0, true, Fate::kBecameNan},
-      {F32, 0x40300000, ElementType::kInt32, true, Fate::kRounded},             // 2.75
-      {F32, 0x3F400000, ElementType::kInt32, true, Fate::kRounded},             // 0.75 to 0
+      {F32, 0x40300000, ElementType::kInt32, true, Fate::kRounded},  // 2.75
+      {F32, 0x3F400000, ElementType::kInt32, true, Fate::kRounded},  // 0.75 to 0
       {F32, 0x40400000, ElementType::kInt32, true, Fate::kExact},
-      {F32, 0x4396599A, ElementType::kUint8, true, Fate::kWrapped},             // 300.7
+      {F32, 0x4396599A, ElementType::kUint8, true, Fate::kWrapped},  // 300.7
       {F32, 0xBF800000, ElementType::kUint8, true, Fate::kWrapped},
       {F32, kNan, ElementType::kInt32, true, Fate::kLostNan},
       {F32, kInf, ElementType::kInt32, true, Fate::kLostInfinity},
@@ -73,7 +74,8 @@ TEST(Audit, Fates) {
   for (const Case& c : cases) {
     const uint64_t to = ConvertCode(c.code, c.from, c.to, {.saturate = c.saturate});
     EXPECT_EQ(FateName(Classify(c.code, c.from, to, c.to)), FateName(c.fate))
-        << TypeName(c.from) << " 0x" << std::hex << c.code << " to " << TypeName(c.to) << " is 0x" << to;
+        << TypeName(c.from) << " 0x" << std::hex << c.code << " to " << TypeName(c.to) << " is 0x"
+        << to;
   }
 }
 
@@ -165,8 +167,9 @@ TEST(ExplainCast, ShowsBitsRuleAndLoss) {
 }
 
 TEST(ExplainCast, NeighboursAtTheEnds) {
-  EXPECT_THAT(ExplainCast(0x43E00000, F32, E4M3, {}), HasSubstr("(the greatest)"));              // 448
-  EXPECT_THAT(ExplainCast(0, F32, ElementType::kFloat8e4m3fnuz, {}), HasSubstr("(0x81) and"));  // around the only zero
+  EXPECT_THAT(ExplainCast(0x43E00000, F32, E4M3, {}), HasSubstr("(the greatest)"));  // 448
+  EXPECT_THAT(ExplainCast(0, F32, ElementType::kFloat8e4m3fnuz, {}),
+              HasSubstr("(0x81) and"));  // around the only zero
   EXPECT_THAT(ExplainCast(0, F32, ElementType::kUint8, {}), HasSubstr("(the least) and 1"));
   EXPECT_THAT(ExplainCast(0, F32, ElementType::kFloat8e8m0, {}), HasSubstr("(the least)"));
 }

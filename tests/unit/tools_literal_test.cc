@@ -47,7 +47,8 @@ TEST(Literal, ByDeclaredType) {
 }
 
 TEST(Literal, ByDeclaredShape) {
-  EXPECT_EQ(Read("1,2,3,4", Declared(ElementType::kInt32, {{2, 2}})), "int32[2,2] [[1, 2],\n [3, 4]]");
+  EXPECT_EQ(Read("1,2,3,4", Declared(ElementType::kInt32, {{2, 2}})),
+            "int32[2,2] [[1, 2],\n [3, 4]]");
   EXPECT_EQ(Read("7", Declared(ElementType::kInt32, {{1, 1}})), "int32[1,1] [[7]]");
   EXPECT_EQ(Read("7", Declared(ElementType::kInt32, {{-1}})), "int32[1] [7]");
   EXPECT_EQ(Read("7", Declared(ElementType::kInt32, {{}})), "int32[] 7");
@@ -56,7 +57,8 @@ TEST(Literal, ByDeclaredShape) {
 }
 
 TEST(Literal, NestedLists) {
-  EXPECT_EQ(Read("[[1,2,3],[4,5,6]]", Declared(ElementType::kInt64)), "int64[2,3] [[1, 2, 3],\n [4, 5, 6]]");
+  EXPECT_EQ(Read("[[1,2,3],[4,5,6]]", Declared(ElementType::kInt64)),
+            "int64[2,3] [[1, 2, 3],\n [4, 5, 6]]");
   EXPECT_EQ(Read("[]", Declared(ElementType::kInt64)), "int64[0] []");
   EXPECT_EQ(Read("[[],[]]", Declared(ElementType::kInt64)), "int64[2,0] []");
   EXPECT_EQ(Read("[ [ 1 ] , [ 2 ] ]", Declared(ElementType::kInt64)), "int64[2,1] [[1],\n [2]]");
@@ -88,8 +90,9 @@ TEST(Literal, Optionals) {
 
 TEST(Literal, Errors) {
   const Type floats = Declared(ElementType::kFloat);
-  for (const char* text : {"", "abc", "1,,2", "[1,2", "[1,[2]]", "[[1],2]", "[[1,2],[3]]", "1 2", "[1]]", "1.5,x", "[1",
-                           "float[2:1", "float[-1]:1", "float[2]:1,2,3", "\"1", "[[[[", "float:"}) {
+  for (const char* text :
+       {"", "abc", "1,,2", "[1,2", "[1,[2]]", "[[1],2]", "[[1,2],[3]]", "1 2", "[1]]", "1.5,x",
+        "[1", "float[2:1", "float[-1]:1", "float[2]:1,2,3", "\"1", "[[[[", "float:"}) {
     EXPECT_THAT(Read(text, floats), HasSubstr("error: ")) << text;
   }
   EXPECT_THAT(Read("1.5", Type()), HasSubstr("does not declare"));

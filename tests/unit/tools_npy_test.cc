@@ -24,8 +24,10 @@ std::string Npy(absl::string_view header_dict, absl::string_view data, int versi
   const size_t prefix = version == 1 ? 10 : 12;
   header.append(63 - (prefix + header.size()) % 64, ' ');
   header += '\n';
-  std::string bytes = absl::StrCat("\x93NUMPY", std::string(1, static_cast<char>(version)), std::string(1, '\0'));
-  for (size_t i = 0; i < prefix - 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  std::string bytes =
+      absl::StrCat("\x93NUMPY", std::string(1, static_cast<char>(version)), std::string(1, '\0'));
+  for (size_t i = 0; i < prefix - 8; ++i)
+    bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   return absl::StrCat(bytes, header, data);
 }
 
@@ -73,7 +75,8 @@ TEST(Npy, SwapsComplexParts) {
 
 TEST(Npy, ReadsFormats2And3) {
   for (const int version : {2, 3}) {
-    const auto tensor = ParseNpy(Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", "abc", version));
+    const auto tensor =
+        ParseNpy(Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", "abc", version));
     ASSERT_TRUE(tensor.ok()) << tensor.status();
     EXPECT_EQ(tensor->size(), 3);
   }
@@ -84,7 +87,8 @@ TEST(Npy, ReadsUnicodeAndByteStrings) {
   auto tensor = ParseNpy(Npy("{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }", data));
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_THAT(tensor->strings(), ElementsAre("a\xC3\xA9", "b"));
-  tensor = ParseNpy(Npy("{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", absl::string_view("abcd\0\0", 6)));
+  tensor = ParseNpy(Npy("{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }",
+                        absl::string_view("abcd\0\0", 6)));
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_THAT(tensor->strings(), ElementsAre("abc", "d"));
 }
@@ -100,14 +104,17 @@ TEST(Npy, RoundTripsEveryType) {
       tensor->mutable_data_as<uint8_t>()[i] =
           info.kind == ElementKind::kBool ? i % 2 : static_cast<uint8_t>(37 * i + 11);
     }
-    if (info.bits < 8) tensor->mutable_data_as<uint8_t>()[tensor->bytes() - 1] &= info.bits == 4 ? 0x0F : 0x3F;
+    if (info.bits < 8)
+      tensor->mutable_data_as<uint8_t>()[tensor->bytes() - 1] &= info.bits == 4 ? 0x0F : 0x3F;
     const auto bytes = SerializeNpy(*tensor);
     ASSERT_TRUE(bytes.ok()) << info.name << bytes.status();
-    EXPECT_EQ((bytes->size() - static_cast<size_t>(info.bits < 8 ? 15 : tensor->bytes())) % 64, 0) << info.name;
+    EXPECT_EQ((bytes->size() - static_cast<size_t>(info.bits < 8 ? 15 : tensor->bytes())) % 64, 0)
+        << info.name;
     const auto back = ParseNpy(*bytes, info.type);
     ASSERT_TRUE(back.ok()) << info.name << back.status();
     EXPECT_EQ(TypeAndDims(*back), TypeAndDims(*tensor));
-    EXPECT_EQ(std::memcmp(back->data(), tensor->data(), static_cast<size_t>(tensor->bytes())), 0) << info.name;
+    EXPECT_EQ(std::memcmp(back->data(), tensor->data(), static_cast<size_t>(tensor->bytes())), 0)
+        << info.name;
   }
 }
 
@@ -124,7 +131,8 @@ TEST(Npy, RefusesWhatWouldBeLost) {
   EXPECT_FALSE(SerializeNpy(Tensor::Strings({1}, {std::string("a\0", 2)})).ok());
   EXPECT_FALSE(SerializeNpy(Tensor::Strings({1}, {"\xFF"})).ok());
   // One byte of any of a dozen types: the model must say which.
-  const std::string bytes = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (2,), }", "\x38\x0A");
+  const std::string bytes =
+      Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (2,), }", "\x38\x0A");
   EXPECT_THAT(std::string(ParseNpy(bytes).status().message()), HasSubstr("input's type"));
   EXPECT_TRUE(ParseNpy(bytes, ElementType::kFloat8e4m3fn).ok());
   EXPECT_FALSE(ParseNpy(bytes, ElementType::kUint8).ok());
@@ -132,7 +140,8 @@ TEST(Npy, RefusesWhatWouldBeLost) {
 }
 
 TEST(Npy, SignExtendsSmallIntegers) {
-  const std::string bytes = Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }", "\x07\xF8\x0F");
+  const std::string bytes =
+      Npy("{'descr': '|V1', 'fortran_order': False, 'shape': (3,), }", "\x07\xF8\x0F");
   const auto tensor = ParseNpy(bytes, ElementType::kInt4);
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_EQ(CodeToDouble(LoadCode(tensor->data(), ElementType::kInt4, 1), ElementType::kInt4), -8);
@@ -140,31 +149,36 @@ TEST(Npy, SignExtendsSmallIntegers) {
 }
 
 TEST(Npy, RefusesHostileFiles) {
-  const std::string good = Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", std::string(24, 'x'));
+  const std::string good =
+      Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", std::string(24, 'x'));
   for (size_t length = 0; length < good.size(); ++length) {
     EXPECT_FALSE(ParseNpy(absl::string_view(good).substr(0, length)).ok()) << length;
   }
-  for (const char* header : {
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000,), }",
-           "{'descr': '<f4', 'fortran_order': False, }",
-           "{'descr': '<f4', 'fortran_order': 7, 'shape': (2,), }",
-           "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '<f16', 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '', 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '<U99999999999', 'fortran_order': False, 'shape': (2,), }",
-           "{'descr': '<U0', 'fortran_order': False, 'shape': (1000000000000,), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } + 1",
-           "{{{{{{{", "", "'", "{'descr"}) {
+  for (const char* header :
+       {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000,), }",
+        "{'descr': '<f4', 'fortran_order': False, }",
+        "{'descr': '<f4', 'fortran_order': 7, 'shape': (2,), }",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<f16', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<U99999999999', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '<U0', 'fortran_order': False, 'shape': (1000000000000,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } + 1", "{{{{{{{", "", "'",
+        "{'descr"}) {
     EXPECT_FALSE(ParseNpy(Npy(header, std::string(8, 'x'))).ok()) << header;
   }
   // Surrogates and numbers beyond Unicode.
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", Bytes<uint32_t>({0xD800}))).ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", Bytes<uint32_t>({0x110000}))).ok());
+  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }",
+                            Bytes<uint32_t>({0xD800})))
+                   .ok());
+  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }",
+                            Bytes<uint32_t>({0x110000})))
+                   .ok());
 }
 
 TEST(Npz, RoundTrips) {

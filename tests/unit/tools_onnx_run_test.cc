@@ -1,4 +1,5 @@
-// The programs from end to end: exit codes, what goes where, and that nothing is left behind on failure.
+// The programs from end to end: exit codes, what goes where, and that nothing is left behind on
+// failure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -56,14 +57,15 @@ class ProgramTest : public ::testing::Test {
   // `arguments` are the shell's words.
   Result Run(const std::string& arguments, const std::string& program = "onnx-run") const {
     const std::string err = Path("stderr");
-    const std::string command =
-        absl::StrCat("'", ONNX_RUN_BIN_DIR, "/", program, "' ", arguments, " 2>'", err, "' </dev/null");
+    const std::string command = absl::StrCat("'", ONNX_RUN_BIN_DIR, "/", program, "' ", arguments,
+                                             " 2>'", err, "' </dev/null");
     Result result;
     std::FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return result;
     std::array<char, 4096> buffer;
     size_t got = 0;
-    while ((got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) result.out.append(buffer.data(), got);
+    while ((got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
+      result.out.append(buffer.data(), got);
     const int status = ::pclose(pipe);
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
     result.err = ReadFile(err).value();
@@ -76,7 +78,8 @@ class ProgramTest : public ::testing::Test {
     const std::string directory = Path(name);
     const std::string set = JoinPath(directory, "test_data_set_0");
     EXPECT_EQ(std::system(absl::StrCat("mkdir -p '", set, "'").c_str()), 0);
-    EXPECT_TRUE(WriteFileAtomically(JoinPath(directory, "model.onnx"), ReadFile(model_).value()).ok());
+    EXPECT_TRUE(
+        WriteFileAtomically(JoinPath(directory, "model.onnx"), ReadFile(model_).value()).ok());
     const Tensor x = *Tensor::Of<float>(ElementType::kFloat, {1, 2}, {0.1F, 2});
     EXPECT_TRUE(WriteValueFile(JoinPath(set, "input_0.pb"), "x", Value(x)).ok());
     const Tensor y = *Tensor::Of<float>(ElementType::kFloat, {1, 2}, expected);
@@ -111,8 +114,9 @@ TEST_F(ProgramTest, RandomInputsAreSeeded) {
 
 TEST_F(ProgramTest, UsageErrors) {
   for (const std::string& arguments :
-       {std::string(), std::string("a b"), absl::StrCat(model_, " --nothing"), absl::StrCat(model_, " --input x"),
-        absl::StrCat(model_, " --input z=1"), absl::StrCat(model_, " --dim M=1"), absl::StrCat(model_, " --outputs z"),
+       {std::string(), std::string("a b"), absl::StrCat(model_, " --nothing"),
+        absl::StrCat(model_, " --input x"), absl::StrCat(model_, " --input z=1"),
+        absl::StrCat(model_, " --dim M=1"), absl::StrCat(model_, " --outputs z"),
         absl::StrCat(model_, " --exact --rtol 1"), absl::StrCat(model_, " --output-format npy"),
         absl::StrCat(model_, " --repeat 0"), absl::StrCat(model_, " --what-if int8"),
         absl::StrCat(model_, " --json f"), absl::StrCat(model_, " --no-native Nothing")}) {
@@ -131,8 +135,11 @@ TEST_F(ProgramTest, BadModelsAndInputs) {
   EXPECT_EQ(Run(Path("absent.onnx")).exit_code, 3);
   ASSERT_TRUE(WriteFileAtomically(Path("bad.onnx"), "this is no model").ok());
   EXPECT_EQ(Run(Path("bad.onnx")).exit_code, 3);
-  ASSERT_EQ(std::system(absl::StrCat("mkdir '", Path("two"), "' && cp '", model_, "' '", Path("two/a.onnx"), "' && cp '",
-                                     model_, "' '", Path("two/b.onnx"), "'").c_str()), 0);
+  ASSERT_EQ(std::system(absl::StrCat("mkdir '", Path("two"), "' && cp '", model_, "' '",
+                                     Path("two/a.onnx"), "' && cp '", model_, "' '",
+                                     Path("two/b.onnx"), "'")
+                            .c_str()),
+            0);
   EXPECT_THAT(Run(Path("two")).err, HasSubstr("more than one model"));
   EXPECT_EQ(Run(Path("two")).exit_code, 3);
   EXPECT_EQ(Run(absl::StrCat(model_, " --input x=abc")).exit_code, 3);
@@ -166,7 +173,8 @@ TEST_F(ProgramTest, TestDirectories) {
   EXPECT_EQ(Run(absl::StrCat(wrong, " --atol 1")).exit_code, 0);
   EXPECT_EQ(Run(absl::StrCat(wrong, "/test_data_set_0")).exit_code, 1);
   // data.json of the test overrides the tolerances, the command line overrides both.
-  ASSERT_TRUE(WriteFileAtomically(JoinPath(wrong, "data.json"), "{\"rtol\": 1e-3, \"atol\": 0.5}").ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(JoinPath(wrong, "data.json"), "{\"rtol\": 1e-3, \"atol\": 0.5}").ok());
   EXPECT_EQ(Run(wrong).exit_code, 0);
   EXPECT_EQ(Run(absl::StrCat(wrong, " --atol 1e-7")).exit_code, 1);
 }
@@ -175,30 +183,39 @@ TEST_F(ProgramTest, WritesAndExpects) {
   const std::string inputs = absl::StrCat(model_, " --input 'x=[[0.1,2]]'");
   for (const char* format : {"pb", "npy", "npz"}) {
     const std::string out = Path(absl::StrCat("out_", format));
-    EXPECT_EQ(Run(absl::StrCat(inputs, " --output ", out, " --output-format ", format, " -q")).exit_code, 0);
+    EXPECT_EQ(
+        Run(absl::StrCat(inputs, " --output ", out, " --output-format ", format, " -q")).exit_code,
+        0);
     EXPECT_EQ(Run(absl::StrCat(inputs, " --expect ", out, " --exact")).exit_code, 0) << format;
-    EXPECT_EQ(Run(absl::StrCat(model_, " --input 'x=[[0.2,2]]' --expect ", out)).exit_code, 1) << format;
+    EXPECT_EQ(Run(absl::StrCat(model_, " --input 'x=[[0.2,2]]' --expect ", out)).exit_code, 1)
+        << format;
   }
   EXPECT_THAT(ListDirectory(Path("out_pb")).value(), ElementsAre("output_0.pb"));
   EXPECT_THAT(ListDirectory(Path("out_npy")).value(), ElementsAre("y.npy"));
   EXPECT_THAT(ListDirectory(Path("out_npz")).value(), ElementsAre("outputs.npz"));
   // Input from each kind of file.
-  EXPECT_THAT(Run(absl::StrCat(model_, " --input x=", Path("out_npy/y.npy"))).out, HasSubstr("0.099975586"));
-  EXPECT_THAT(Run(absl::StrCat(model_, " --input x=", Path("out_pb/output_0.pb"))).out, HasSubstr("0.099975586"));
+  EXPECT_THAT(Run(absl::StrCat(model_, " --input x=", Path("out_npy/y.npy"))).out,
+              HasSubstr("0.099975586"));
+  EXPECT_THAT(Run(absl::StrCat(model_, " --input x=", Path("out_pb/output_0.pb"))).out,
+              HasSubstr("0.099975586"));
   EXPECT_EQ(Run(absl::StrCat(inputs, " --expect ", Path("absent"))).exit_code, 3);
 }
 
 TEST_F(ProgramTest, NothingIsWrittenOnFailure) {
   const std::vector<std::string> before = Files();
   EXPECT_EQ(Run(absl::StrCat(model_, " --input x=abc --output ", Path("out"))).exit_code, 3);
-  EXPECT_EQ(Run(absl::StrCat(model_, " --input 'x=int64[1,2]:1' --dump ", Path("dump"), " --profile ", Path("p.json"))).exit_code, 3);
+  EXPECT_EQ(Run(absl::StrCat(model_, " --input 'x=int64[1,2]:1' --dump ", Path("dump"),
+                             " --profile ", Path("p.json")))
+                .exit_code,
+            3);
   EXPECT_EQ(Run(absl::StrCat(model_, " --output ", Path("no/such/folder"))).exit_code, 3);
   EXPECT_EQ(Files(), before);
 }
 
 TEST_F(ProgramTest, SeesInside) {
   const std::string inputs = absl::StrCat(model_, " --input 'x=[[0.1,70000]]'");
-  EXPECT_THAT(Run(absl::StrCat(inputs, " --outputs all")).out, HasSubstr("h  float16[1,2]  [[0.1, INF]]"));
+  EXPECT_THAT(Run(absl::StrCat(inputs, " --outputs all")).out,
+              HasSubstr("h  float16[1,2]  [[0.1, INF]]"));
   EXPECT_EQ(Run(absl::StrCat(inputs, " --outputs h")).out, "h  float16[1,2]  [[0.1, INF]]\n");
   const Result audit = Run(absl::StrCat(inputs, " --cast-audit --json ", Path("audit.json")));
   EXPECT_EQ(audit.exit_code, 0) << audit.err;
@@ -208,7 +225,8 @@ TEST_F(ProgramTest, SeesInside) {
   EXPECT_THAT(what_if.out, HasSubstr("node_block_list = [\"narrow\"]"));
   const Result dump = Run(absl::StrCat(inputs, " --dump ", Path("dump")));
   EXPECT_EQ(dump.exit_code, 0) << dump.err;
-  EXPECT_THAT(ListDirectory(Path("dump")).value(), ElementsAre("0000_h.pb", "0001_y.pb", "values.tsv"));
+  EXPECT_THAT(ListDirectory(Path("dump")).value(),
+              ElementsAre("0000_h.pb", "0001_y.pb", "values.tsv"));
   const Result profile = Run(absl::StrCat(inputs, " --profile ", Path("trace.json")));
   EXPECT_EQ(profile.exit_code, 0) << profile.err;
   EXPECT_THAT(ReadFile(Path("trace.json")).value(), HasSubstr("\"traceEvents\""));
@@ -245,9 +263,11 @@ TEST_F(ProgramTest, Conformance) {
   EXPECT_EQ(Run(absl::StrCat(suite, " --filter '('"), "onnx-conformance").exit_code, 2);
   // The exact comparison of rounded decimals fails as well.
   const std::string list = Path("expected.txt");
-  EXPECT_EQ(Run(absl::StrCat(suite, " --expected ", list, " --update-expected"), "onnx-conformance").exit_code, 1);
-  result = Run(absl::StrCat(suite, " -q --expected ", list, " --junit ", Path("j.xml"), " --json ", Path("j.json"),
-                            " --markdown ", Path("j.md")),
+  EXPECT_EQ(Run(absl::StrCat(suite, " --expected ", list, " --update-expected"), "onnx-conformance")
+                .exit_code,
+            1);
+  result = Run(absl::StrCat(suite, " -q --expected ", list, " --junit ", Path("j.xml"), " --json ",
+                            Path("j.json"), " --markdown ", Path("j.md")),
                "onnx-conformance");
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_EQ(result.out, "1 passed, 0 failed, 1 skipped\n");
@@ -255,7 +275,8 @@ TEST_F(ProgramTest, Conformance) {
   EXPECT_THAT(ReadFile(Path("j.json")).value(), HasSubstr("\"skipped\": 1"));
   EXPECT_THAT(ReadFile(Path("j.md")).value(), HasSubstr("| Cast | 1 | 2 |"));
   // A listed test that passes is an error.
-  ASSERT_TRUE(WriteFileAtomically(list, "suite/test_right because\nsuite/test_wrong because\n").ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(list, "suite/test_right because\nsuite/test_wrong because\n").ok());
   result = Run(absl::StrCat(suite, " -q --expected ", list), "onnx-conformance");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, HasSubstr("unexpected pass"));

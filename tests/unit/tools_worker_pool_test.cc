@@ -18,11 +18,13 @@ namespace {
 TEST(WorkerPool, AnswersEveryItem) {
   std::map<int64_t, std::string> answers;
   const absl::Status status = RunInWorkers(
-      500, {.jobs = 3}, [](int64_t item) { return std::string(static_cast<size_t>(item * 300), 'x'); },
+      500, {.jobs = 3},
+      [](int64_t item) { return std::string(static_cast<size_t>(item * 300), 'x'); },
       [&](int64_t item, const WorkerResult& result) { answers[item] = result.answer; });
   ASSERT_TRUE(status.ok()) << status;
   ASSERT_EQ(answers.size(), 500);
-  for (const auto& [item, answer] : answers) EXPECT_EQ(answer.size(), static_cast<size_t>(item * 300));
+  for (const auto& [item, answer] : answers)
+    EXPECT_EQ(answer.size(), static_cast<size_t>(item * 300));
 }
 
 TEST(WorkerPool, SurvivesCrashesAndHangs) {
@@ -55,7 +57,9 @@ TEST(WorkerPool, SurvivesCrashesAndHangs) {
 }
 
 TEST(WorkerPool, NothingToDo) {
-  EXPECT_TRUE(RunInWorkers(0, {}, [](int64_t) { return ""; }, [](int64_t, const WorkerResult&) {}).ok());
+  EXPECT_TRUE(RunInWorkers(
+                  0, {}, [](int64_t) { return ""; }, [](int64_t, const WorkerResult&) {})
+                  .ok());
 }
 
 }  // namespace
