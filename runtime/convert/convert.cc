@@ -323,6 +323,19 @@ std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, El
   return table;
 }
 
+bool HasIntegerTable(ElementType from, ElementType to) {
+  return IsInteger(from) && (BitsOf(from) == 16 || BitsOf(from) == 32) &&
+         (to == ElementType::kFloat8e4m3fn || to == ElementType::kFloat8e4m3fnuz);
+}
+std::unique_ptr<uint8_t[]> MakeIntegerTable(ElementType to, const ConvertOptions& options) {
+  auto table = std::make_unique<uint8_t[]>(256);
+  for (uint64_t i = 0; i < 256; ++i) {
+    const uint64_t number = i < 128 ? i : 4 * (i - 128);
+    table[i] = static_cast<uint8_t>(ConvertCode(number, ElementType::kUint16, to, options));
+  }
+  return table;
+}
+
 constexpr size_t kOptionCount = 6;
 size_t OptionIndex(ElementType to, const ConvertOptions& options) {
   if (!IsFloat(to) || BitsOf(to) != 8) return 0;
@@ -331,7 +344,8 @@ size_t OptionIndex(ElementType to, const ConvertOptions& options) {
   return static_cast<size_t>(options.round_mode) * 2 + saturate;
 }
 
-// Made when first wanted and kept: some 600 KB if ever all are used.
+// Made when first wanted and kept: some 600 KB if ever all are used. `plan` is read for sources of
+// 8 bits or fewer.
 const uint8_t* FindTable(const TablePlan& plan, ElementType from, ElementType to,
                          const ConvertOptions& options) {
   static std::atomic<uint8_t*> tables[kElementTypeCount][kElementTypeCount][kOptionCount];
@@ -339,7 +353,8 @@ const uint8_t* FindTable(const TablePlan& plan, ElementType from, ElementType to
       tables[static_cast<size_t>(from)][static_cast<size_t>(to)][OptionIndex(to, options)];
   uint8_t* table = slot.load(std::memory_order_acquire);
   if (table != nullptr) return table;
-  std::unique_ptr<uint8_t[]> made = MakeTable(plan, from, to, options);
+  std::unique_ptr<uint8_t[]> made =
+      BitsOf(from) <= 8 ? MakeTable(plan, from, to, options) : MakeIntegerTable(to, options);
   if (slot.compare_exchange_strong(table, made.get(), std::memory_order_acq_rel))
     return made.release();
   return table;  // another thread was quicker
@@ -363,7 +378,8 @@ bool ConvertFast(const uint8_t* from, ElementType from_type, uint8_t* to, Elemen
   }
   const Kernel kernel = FindArithmeticKernel(from_type, to_type);
   if (kernel.run == nullptr) return false;
-  const KernelArgs args = MakeArgs(to_type, options);
+  KernelArgs args = MakeArgs(to_type, options);
+  if (HasIntegerTable(from_type, to_type)) args.table = FindTable({}, from_type, to_type, options);
   const DefaultVectorState state;
   RunKernel(kernel, args, from, from_bits, to, to_bits, count);
   return true;

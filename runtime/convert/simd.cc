@@ -740,7 +740,7 @@ void Run32(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& arg
   }
 }
 
-// --- 16 bit sources in lanes of 16 bits
+// --- Direct kernels: 16 bit sources in lanes of 16 bits, and some others
 // --------------------------------------------------------------
 
 #if ONNX_RUN_AVX3
@@ -888,6 +888,34 @@ struct Encode16Bfloat16E8m0 {
   }
 };
 
+// FLOAT16 to FLOAT8E8M0 by its exponent; vectors with subnormals, that have none, in 32 bit lanes.
+struct Encode16Float16E8m0 {
+  static constexpr int kBits = 8;
+  const EncodeE8m0 encode32;
+  const __m512i round_up, zero_code, infinity_code;
+  explicit HWY_INLINE Encode16Float16E8m0(const KernelArgs& args)
+      : encode32(args),
+        round_up(U16(args.round_up >> 13)),
+        zero_code(U16(args.bad_below != 0 ? 0xFF : 0)),
+        infinity_code(U16(args.max_code)) {}
+  HWY_INLINE __m512i operator()(__m512i v) const {
+    const __mmask32 subnormal = _mm512_cmplt_epu16_mask(_mm512_sub_epi16(v, U16(1)), U16(0x3FF));
+    if (HWY_UNLIKELY(subnormal != 0)) return Slow(v);
+    const __mmask32 zero = _mm512_testn_epi16_mask(v, U16(0x7FFF));
+    __m512i code =
+        _mm512_add_epi16(_mm512_srli_epi16(_mm512_add_epi16(v, round_up), 10), U16(kFloat16Rebias));
+    code = _mm512_mask_mov_epi16(code, _mm512_cmpeq_epi16_mask(v, U16(0x7C00)), infinity_code);
+    code = _mm512_mask_mov_epi16(code, _mm512_cmpgt_epu16_mask(v, U16(0x7C00)), U16(0xFF));
+    return _mm512_mask_mov_epi16(code, zero, zero_code);
+  }
+  HWY_NOINLINE __m512i Slow(__m512i v) const {
+    const V32 low = encode32(Bits32(hn::Vec<DF32>{_mm512_cvtph_ps(_mm512_castsi512_si256(v))}));
+    const V32 high =
+        encode32(Bits32(hn::Vec<DF32>{_mm512_cvtph_ps(_mm512_extracti64x4_epi64(v, 1))}));
+    return Narrow32(low, high).raw;
+  }
+};
+
 template <class Loader, class Encoder>
 void Run16(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
   const Encoder encode(args);
@@ -986,20 +1014,204 @@ KernelFn Integer16ToTiny(ElementType to) {
     default: return nullptr;
   }
 }
-KernelFn Find16(ElementType from, ElementType to) {
+// Integers of 16 or 32 bits to formats that end far below 2^15, saturated to 16 bits: two source
+// vectors to one of 16 bit lanes. Of 32 bit integers not in order.
+template <bool kSigned, int kSourceBytes>
+struct LoadSaturated {
+  static constexpr int kStride = 32 * kSourceBytes;
+  static HWY_INLINE __m512i Load(const uint8_t* p) {
+    const __m512i a = _mm512_loadu_si512(p);
+    if constexpr (kSourceBytes == 2) return a;
+    const __m512i b = _mm512_loadu_si512(p + 64);
+    if constexpr (kSigned) return _mm512_packs_epi32(a, b);
+    const __m512i most = _mm512_set1_epi32(0x7FFF);
+    return _mm512_packs_epi32(_mm512_min_epu32(a, most), _mm512_min_epu32(b, most));
+  }
+};
+struct EncodeSaturatedFloat4 {
+  static constexpr int kBits = 4;
+  const __m512i codes;
+  explicit HWY_INLINE EncodeSaturatedFloat4(const KernelArgs&)
+      : codes(
+            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 5, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))) {
+  }
+  HWY_INLINE __m512i operator()(__m512i magnitude) const {
+    return _mm512_shuffle_epi8(codes, _mm512_min_epu16(magnitude, U16(15)));
+  }
+};
+#if HWY_TARGET <= HWY_AVX3_DL
+// Float8 of three mantissa bits. args.table has the codes of 0 to 127, and those of every fourth
+// number from 0 to 508; from 128 on only whether the two bits below are 0 counts, for ties are
+// multiples of 8.
+struct EncodeSaturatedFloat8 {
+  static constexpr int kBits = 8;
+  __m512i small0, small1, large0, large1;
+  explicit HWY_INLINE EncodeSaturatedFloat8(const KernelArgs& args)
+      : small0(_mm512_loadu_si512(args.table)),
+        small1(_mm512_loadu_si512(args.table + 64)),
+        large0(_mm512_loadu_si512(args.table + 128)),
+        large1(_mm512_loadu_si512(args.table + 192)) {}
+  HWY_INLINE __m512i operator()(__m512i magnitude) const {
+    const __m512i m = _mm512_min_epu16(magnitude, U16(511));
+    const __m512i lost = _mm512_min_epu16(_mm512_and_si512(m, U16(3)), U16(1));
+    const __m512i index = _mm512_or_si512(_mm512_srli_epi16(m, 2), lost);
+    // The upper byte of a lane looks up the code of 0, which is 0.
+    const __m512i small = _mm512_permutex2var_epi8(small0, m, small1);
+    const __m512i large = _mm512_permutex2var_epi8(large0, index, large1);
+    return _mm512_mask_mov_epi16(small, _mm512_cmpgt_epi16_mask(m, U16(127)), large);
+  }
+};
+#endif
+
+template <bool kSigned, int kSourceBytes, class Encoder>
+void RunSaturated(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  using Loader = LoadSaturated<kSigned, kSourceBytes>;
+  const Encoder encode(args);
+  constexpr int kBits = Encoder::kBits;
+  const __m512i sign_bit = U16(1U << (kBits - 1));
+  const __m512i order =
+      kSourceBytes == 2 ? _mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)
+                        : _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (; steps != 0; --steps, from += 2 * Loader::kStride, to += 8 * kBits) {
+    __m512i codes[2];
+    for (int i = 0; i < 2; ++i) {
+      const __m512i v = Loader::Load(from + Loader::kStride * i);
+      if constexpr (kSigned) {
+        const __m512i code = encode(_mm512_abs_epi16(v));
+        // code | (sign & sign_bit)
+        codes[i] =
+            _mm512_ternarylogic_epi32(code, _mm512_srli_epi16(v, 16 - kBits), sign_bit, 0xF8);
+      } else {
+        codes[i] = encode(v);
+      }
+    }
+    StoreByteCodes<kBits>(
+        V8{_mm512_permutexvar_epi32(order, _mm512_packus_epi16(codes[0], codes[1]))}, to);
+  }
+}
+template <bool kSigned, int kSourceBytes>
+KernelFn SaturatedToTiny(ElementType to) {
+  switch (to) {
+    case ElementType::kFloat4e2m1:
+      return &RunSaturated<kSigned, kSourceBytes, EncodeSaturatedFloat4>;
+#if HWY_TARGET <= HWY_AVX3_DL
+    case ElementType::kFloat8e4m3fn:
+    case ElementType::kFloat8e4m3fnuz:
+      return &RunSaturated<kSigned, kSourceBytes, EncodeSaturatedFloat8>;
+#endif
+    default: return nullptr;
+  }
+}
+
+// Integers of 32 or 64 bits to FLOAT8E8M0: as FLOAT, rounded up where the destination is, else
+// truncated.
+template <bool kSigned, int kSourceBytes, int kRounding>
+HWY_INLINE V32 DirectedFloat(const uint8_t* p) {
+  constexpr int kMode = kRounding | _MM_FROUND_NO_EXC;
+  const __m512i a = _mm512_loadu_si512(p);
+  if constexpr (kSourceBytes == 4) {
+    return Bits32(hn::Vec<DF32>{kSigned ? _mm512_cvt_roundepi32_ps(a, kMode)
+                                        : _mm512_cvt_roundepu32_ps(a, kMode)});
+  } else {
+    const __m512i b = _mm512_loadu_si512(p + 64);
+    const __m256 low =
+        kSigned ? _mm512_cvt_roundepi64_ps(a, kMode) : _mm512_cvt_roundepu64_ps(a, kMode);
+    const __m256 high =
+        kSigned ? _mm512_cvt_roundepi64_ps(b, kMode) : _mm512_cvt_roundepu64_ps(b, kMode);
+    return V32{_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_castps_si256(low)),
+                                  _mm256_castps_si256(high), 1)};
+  }
+}
+template <bool kSigned, int kSourceBytes, int kRounding>
+HWY_INLINE void RunDirectedE8m0(const uint8_t* from, uint8_t* to, size_t steps,
+                                const KernelArgs& args) {
+  const V32 round_up = U32(args.round_up);
+  const V32 least = U32(args.bad_below != 0 ? 1 : 0);
+  const V32 range = U32(0x7FFFFFFF - (args.bad_below != 0 ? 1 : 0));
+  const auto encode = [&](const uint8_t* p) HWY_ATTR {
+    const V32 v = DirectedFloat<kSigned, kSourceBytes, kRounding>(p);
+    const V32 code = hn::ShiftRight<23>(hn::Add(v, round_up));
+    return hn::IfThenElse(Above(hn::Sub(v, least), range), U32(0xFF), code);
+  };
+  for (; steps != 0; --steps, from += 64 * kSourceBytes, to += 64) {
+    const V32 a = encode(from);
+    const V32 b = encode(from + 16 * kSourceBytes);
+    const V32 c = encode(from + 32 * kSourceBytes);
+    const V32 d = encode(from + 48 * kSourceBytes);
+    StoreByteCodes<8>(Narrow32(a, b, c, d), to);
+  }
+}
+template <bool kSigned, int kSourceBytes>
+void RunIntegerE8m0(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  if (args.round_up == 0x007FFFFF) {
+    RunDirectedE8m0<kSigned, kSourceBytes, _MM_FROUND_TO_POS_INF>(from, to, steps, args);
+  } else {
+    RunDirectedE8m0<kSigned, kSourceBytes, _MM_FROUND_TO_ZERO>(from, to, steps, args);
+  }
+}
+
+// DOUBLE to FLOAT8E8M0 by its upper half, whose last bit is set if anything is below.
+void RunDoubleE8m0(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs& args) {
+  constexpr uint32_t kLeast = (1023 - 127) << 20;  // 2^-127
+  const uint32_t bad_below = args.bad_below != 0 ? kLeast : 0;
+  const V32 below = U32(bad_below);
+  const V32 range = U32(0x7FF00000 - bad_below);
+  const V32 round_up = U32(args.round_up >> 3);
+  const V32 max_code = U32(args.max_code);
+  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  const __m512i even = _mm512_sub_epi32(odd, _mm512_set1_epi32(1));
+  const auto encode = [&](const uint8_t* p) HWY_ATTR {
+    const __m512i a = _mm512_loadu_si512(p);
+    const __m512i b = _mm512_loadu_si512(p + 64);
+    const __m512i low = _mm512_permutex2var_epi32(a, even, b);
+    __m512i high = _mm512_permutex2var_epi32(a, odd, b);
+    high = _mm512_mask_or_epi32(high, _mm512_test_epi32_mask(low, low), high, _mm512_set1_epi32(1));
+    const V32 x = hn::IfThenElseZero(hn::Ne(V32{high}, U32(0x80000000)), V32{high});
+    const V32 raised = hn::Sub(hn::Max(x, U32(kLeast)), U32(kLeast));
+    const V32 code = hn::Min(hn::ShiftRight<20>(hn::Add(raised, round_up)), max_code);
+    return hn::IfThenElse(Above(hn::Sub(x, below), range), U32(0xFF), code);
+  };
+  for (; steps != 0; --steps, from += 512, to += 64) {
+    const V32 a = encode(from);
+    const V32 b = encode(from + 128);
+    const V32 c = encode(from + 256);
+    const V32 d = encode(from + 384);
+    StoreByteCodes<8>(Narrow32(a, b, c, d), to);
+  }
+}
+
+KernelFn FindDirect(ElementType from, ElementType to) {
+  KernelFn run = nullptr;
   switch (from) {
-    case ElementType::kFloat16: return ToTiny16<LoadBits16, 10>(to);
+    case ElementType::kFloat16:
+      if (to == ElementType::kFloat8e8m0) return &Run16<LoadBits16, Encode16Float16E8m0>;
+      return ToTiny16<LoadBits16, 10>(to);
     case ElementType::kBfloat16:
       if (to == ElementType::kFloat8e8m0) return &Run16<LoadBits16, Encode16Bfloat16E8m0>;
       return ToTiny16<LoadBits16, 7>(to);
-    case ElementType::kInt16: return Integer16ToTiny<true>(to);
-    case ElementType::kUint16: return Integer16ToTiny<false>(to);
+    case ElementType::kInt16:
+      run = SaturatedToTiny<true, 2>(to);
+      return run != nullptr ? run : Integer16ToTiny<true>(to);
+    case ElementType::kUint16:
+      run = SaturatedToTiny<false, 2>(to);
+      return run != nullptr ? run : Integer16ToTiny<false>(to);
+    case ElementType::kInt32:
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<true, 4>
+                                            : SaturatedToTiny<true, 4>(to);
+    case ElementType::kUint32:
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<false, 4>
+                                            : SaturatedToTiny<false, 4>(to);
+    case ElementType::kInt64:
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<true, 8> : nullptr;
+    case ElementType::kUint64:
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<false, 8> : nullptr;
+    case ElementType::kDouble: return to == ElementType::kFloat8e8m0 ? &RunDoubleE8m0 : nullptr;
     default: return nullptr;
   }
 }
 
 #else
-KernelFn Find16(ElementType, ElementType) { return nullptr; }
+KernelFn FindDirect(ElementType, ElementType) { return nullptr; }
 #endif
 
 // --- 64 bit destinations
@@ -1205,7 +1417,7 @@ KernelFn Find(ElementType from, ElementType to) {
 
 Kernel FindArithmetic(ElementType from, ElementType to) {
   if (KindOf(to) == ElementKind::kComplex || KindOf(to) == ElementKind::kString) return {};
-  KernelFn run = Find16(from, to);
+  KernelFn run = FindDirect(from, to);
   if (run == nullptr) run = Find(from, to);
   return run == nullptr ? Kernel{} : Kernel{run, static_cast<int>(kStep)};
 }
