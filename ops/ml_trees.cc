@@ -434,9 +434,9 @@ struct ClassifierModel {
   PostTransform transform;
   Doubles base;
   ClassLabels labels;
-  // Only one of two classes gets votes, or there is but one: two scores are made of that one's.
+  // Only the first of two classes gets votes, or there is but one class: the score of the second
+  // class is then meant, and the first one's made of it.
   bool binary = false;
-  int64_t voted = 0;  // that class
 };
 
 constexpr char kIntLabels[] = "classlabels_int64s";
@@ -455,10 +455,9 @@ absl::StatusOr<ClassifierModel> ParseClassifier(const NodeInfo& node) {
   ASSIGN_OR_RETURN(model.base, ParseBaseValues(node, classes));
   ASSIGN_OR_RETURN(model.transform, ParsePostTransform(node));
   const std::vector<int64_t> ids = node.Ints("class_ids");
-  const bool one_voted =
-      !ids.empty() && std::all_of(ids.begin(), ids.end(), [&](int64_t id) { return id == ids[0]; });
-  model.binary = classes == 1 || (classes == 2 && one_voted);
-  if (one_voted) model.voted = ids[0];
+  const bool first_only =
+      !ids.empty() && std::all_of(ids.begin(), ids.end(), [](int64_t id) { return id == 0; });
+  model.binary = classes == 1 || (classes == 2 && first_only);
   if (classes == 1) {
     // The label that is not there is 0, or empty.
     model.labels.are_strings ? void(model.labels.strings.insert(model.labels.strings.begin(), ""))
@@ -495,7 +494,7 @@ absl::Status TreeEnsembleClassifier(const ClassifierModel& model, KernelContext&
         for (const Vote& vote : forest.Evaluate(root, x.Row(n))) scores[vote.target] += vote.weight;
       }
       if (model.binary) {
-        const double score = scores[model.voted];
+        const double score = scores[0];
         scores = {complement ? 1 - score : -score, score};
       }
       ApplyPostTransform(model.transform, absl::MakeSpan(scores));
