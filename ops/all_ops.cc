@@ -25,6 +25,7 @@ absl::Span<const absl::Span<const KernelDef>> AllKernels() {
       GatherKernels(),
       GridSampleKernels(),
       IdentityKernels(),
+      ImageDecoderKernels(),
       IntegerMatMulKernels(),
       LayerNormalizationKernels(),
       LogicKernels(),

@@ -24,6 +24,7 @@ absl::Span<const KernelDef> EinsumKernels();
 absl::Span<const KernelDef> GatherKernels();
 absl::Span<const KernelDef> GridSampleKernels();
 absl::Span<const KernelDef> IdentityKernels();
+absl::Span<const KernelDef> ImageDecoderKernels();
 absl::Span<const KernelDef> IntegerMatMulKernels();
 absl::Span<const KernelDef> LayerNormalizationKernels();
 absl::Span<const KernelDef> LogicKernels();
