@@ -324,7 +324,7 @@ std::unique_ptr<uint8_t[]> MakeTable(const TablePlan& plan, ElementType from, El
 }
 
 bool HasIntegerTable(ElementType from, ElementType to) {
-  return IsInteger(from) && (BitsOf(from) == 16 || BitsOf(from) == 32) &&
+  return IsInteger(from) && BitsOf(from) >= 16 &&
          (to == ElementType::kFloat8e4m3fn || to == ElementType::kFloat8e4m3fnuz);
 }
 std::unique_ptr<uint8_t[]> MakeIntegerTable(ElementType to, const ConvertOptions& options) {

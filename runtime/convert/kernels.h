@@ -27,7 +27,7 @@ struct KernelArgs {
   uint32_t bad_range = 0;
   uint32_t max_code = 0;
   // Sources of 8 bits or fewer: the result of every source byte, or of every unit of 4 or 2 bits.
-  // Integers of 16 or 32 bits to float8 of three mantissa bits: the codes of 0, 1, ... 127 and of
+  // Integers of 16 bits or more to float8 of three mantissa bits: the codes of 0, 1, ... 127 and of
   // 0, 4, ... 508.
   const uint8_t* table = nullptr;
 };

@@ -816,14 +816,14 @@ struct Encode16Float8 {
       code = round(magnitude);
     }
     code = _mm512_min_epu16(code, greatest);
-    const __m512i sign = _mm512_srli_epi16(v, 8);
     if constexpr (kFnuz) {
       const __mmask32 not_zero = _mm512_test_epi16_mask(code, code);
-      code = _mm512_ternarylogic_epi32(U16(0x7F), code, sign, 0xCA);
-      return _mm512_mask_mov_epi16(_mm512_maskz_mov_epi16(not_zero, code), special, special_code);
+      code = _mm512_ternarylogic_epi32(code, _mm512_maskz_srli_epi16(not_zero, v, 8), U16(0x80),
+                                       0xF8);  // code | (sign & 0x80)
+      return _mm512_mask_mov_epi16(code, special, special_code);
     } else {
       code = _mm512_mask_mov_epi16(code, special, special_code);
-      return _mm512_ternarylogic_epi32(U16(0x7F), code, sign,
+      return _mm512_ternarylogic_epi32(U16(0x7F), code, _mm512_srli_epi16(v, 8),
                                        0xCA);  // bits of code where 7F has ones
     }
   }
@@ -1014,15 +1014,23 @@ KernelFn Integer16ToTiny(ElementType to) {
     default: return nullptr;
   }
 }
-// Integers of 16 or 32 bits to formats that end far below 2^15, saturated to 16 bits: two source
-// vectors to one of 16 bit lanes. Of 32 bit integers not in order.
+// Integers of 16 to 64 bits to formats that end far below 2^15, saturated to 16 bits: source
+// vectors to one of 16 bit lanes. Those of 32 and 64 bit integers are not in order.
 template <bool kSigned, int kSourceBytes>
 struct LoadSaturated {
   static constexpr int kStride = 32 * kSourceBytes;
-  static HWY_INLINE __m512i Load(const uint8_t* p) {
+  static HWY_INLINE __m512i Load32(const uint8_t* p) {
     const __m512i a = _mm512_loadu_si512(p);
-    if constexpr (kSourceBytes == 2) return a;
+    if constexpr (kSourceBytes == 4) return a;
     const __m512i b = _mm512_loadu_si512(p + 64);
+    const __m256i low = kSigned ? _mm512_cvtsepi64_epi32(a) : _mm512_cvtusepi64_epi32(a);
+    const __m256i high = kSigned ? _mm512_cvtsepi64_epi32(b) : _mm512_cvtusepi64_epi32(b);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+  static HWY_INLINE __m512i Load(const uint8_t* p) {
+    if constexpr (kSourceBytes == 2) return _mm512_loadu_si512(p);
+    const __m512i a = Load32(p);
+    const __m512i b = Load32(p + 16 * kSourceBytes);
     if constexpr (kSigned) return _mm512_packs_epi32(a, b);
     const __m512i most = _mm512_set1_epi32(0x7FFF);
     return _mm512_packs_epi32(_mm512_min_epu32(a, most), _mm512_min_epu32(b, most));
@@ -1202,9 +1210,11 @@ KernelFn FindDirect(ElementType from, ElementType to) {
       return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<false, 4>
                                             : SaturatedToTiny<false, 4>(to);
     case ElementType::kInt64:
-      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<true, 8> : nullptr;
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<true, 8>
+                                            : SaturatedToTiny<true, 8>(to);
     case ElementType::kUint64:
-      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<false, 8> : nullptr;
+      return to == ElementType::kFloat8e8m0 ? &RunIntegerE8m0<false, 8>
+                                            : SaturatedToTiny<false, 8>(to);
     case ElementType::kDouble: return to == ElementType::kFloat8e8m0 ? &RunDoubleE8m0 : nullptr;
     default: return nullptr;
   }
