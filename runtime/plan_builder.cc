@@ -488,8 +488,10 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   info.schema_ = found.schema;
   const bool native = found.kernel != nullptr && !options_.no_native.contains(node.op_type);
   if (found.schema != nullptr && found.schema->deprecated) {
-    return absl::InvalidArgumentError(absl::StrCat("the operator is deprecated since opset ",
-                                                   found.schema->since_version));
+    const std::string text = absl::StrCat("the operator is deprecated since opset ",
+                                          found.schema->since_version);
+    if (found.kernel == nullptr) return absl::InvalidArgumentError(text);
+    RETURN_IF_ERROR(Strictly(absl::StrCat(info.Describe(), ": ", text)));
   }
   if (found.schema != nullptr) RETURN_IF_ERROR(CheckArityAndAttributes(info));
   const bool has_body = found.schema != nullptr && found.schema->body != SchemaBody::kNone &&
