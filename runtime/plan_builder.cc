@@ -314,21 +314,20 @@ absl::Status PlanBuilder::Impl::BindInputs(const GraphView& graph, GraphState& s
     }
     const ValueRef constant = ValueRef::Constant(static_cast<int32_t>(plan.constants.size()));
     plan.constants.push_back(initializer.value);
-    if (!state.scope.names.contains(initializer.name)) {
-      Define(initializer.name, {constant, initializer.value.type()}, state);
+    const auto place = state.scope.names.find(initializer.name);
+    const Type type = initializer.value.type();
+    if (place == state.scope.names.end()) {
+      Define(initializer.name, {constant, type}, state);
       continue;
     }
-    // An input too: the initializer is its default.
-    for (Plan::Input& input : plan.inputs) {
-      if (input.name != initializer.name) continue;
-      const Type type = initializer.value.type();
-      if (input.type.kind != ValueKind::kAbsent && !SameType(input.type, type)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            plan.path, ": input \"", input.name, "\" is declared ", TypeToString(input.type),
-            ", its initializer is ", TypeToString(type)));
-      }
-      input.default_value = constant;
+    // An input too: the initializer is its default. Inputs have the first slots, in order.
+    Plan::Input& input = plan.inputs[place->second.ref.slot()];
+    if (input.type.kind != ValueKind::kAbsent && !SameType(input.type, type)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(plan.path, ": input \"", input.name, "\" is declared ", TypeToString(input.type),
+                       ", its initializer is ", TypeToString(type)));
     }
+    input.default_value = constant;
   }
   return absl::OkStatus();
 }
