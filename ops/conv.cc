@@ -52,11 +52,13 @@ class TapTable {
   std::vector<int64_t> offsets_;
 };
 
-// A run of outputs that differ in the last axis alone.
-struct Segment {
-  absl::InlinedVector<int64_t, 3> starts;  // of the first output's window, along each axis
-  int64_t first_column;                    // in the panel
-  int64_t columns;
+// A run of a panel's columns that differ in the last axis alone, for one tap.
+struct Piece {
+  int64_t from;    // index in the channel's plane of the first element inside
+  int32_t column;  // of the panel
+  int32_t before;  // columns in the padding before those inside,
+  int32_t inside;
+  int32_t after;   // and after them
 };
 
 // The right operand of the product: row c * taps + t holds, for each output, the input of channel c
@@ -65,33 +67,36 @@ template <typename T>
 class ConvColumns final : public PanelSource<T> {
  public:
   ConvColumns(const ConvShape& shape, const T* x)
-      : shape_(shape),
-        window_(shape.window),
+      : window_(shape.window),
         taps_(shape.window),
         plane_(shape.window.InputSize()),
         group_channels_(shape.channels / shape.group),
+        stride_(shape.window.axes.back().stride),
         x_(x) {}
 
   void Pack(int64_t problem, const PanelRequest<T>& request) const override {
-    const T* x = x_ + problem * group_channels_ * plane_;
     const int64_t depth = request.k_end - request.k_begin;
     const int width = request.panel_columns;
+    const int64_t taps = taps_.count();
     T* to = request.to;
-    absl::InlinedVector<Segment, 4> segments;
+    Pieces pieces;
     for (int64_t column = request.begin; column < request.end; column += width) {
       const int64_t columns = std::min<int64_t>(width, request.end - column);
       if (columns < width) std::fill_n(to, depth * width, T{0});
-      CutSegments(column, columns, segments);
-      for (int64_t tap = 0; tap < taps_.count(); ++tap) {
-        // Channels c with k_begin <= c * taps + tap < k_end.
-        const int64_t count = taps_.count();
-        const int64_t first = (std::max<int64_t>(0, request.k_begin - tap) + count - 1) / count;
-        const int64_t last =
-            request.k_end <= tap ? 0 : (request.k_end - tap + count - 1) / count;
-        if (first >= last) continue;
-        T* row = to + (first * count + tap - request.k_begin) * width;
-        for (const Segment& segment : segments) {
-          CopySegment(segment, tap, x + first * plane_, last - first, row, count * width);
+      const size_t per_tap = Cut(column, columns, pieces);
+      // A few channels at a time: their rows stay in the cache for all taps.
+      const int64_t channel_end = (request.k_end + taps - 1) / taps;
+      for (int64_t c = request.k_begin / taps; c < channel_end; c += kChannels) {
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          // Channels with k_begin <= channel * taps + tap < k_end.
+          const int64_t first = std::max(c, (request.k_begin - tap + taps - 1) / taps);
+          const int64_t last = std::min(c + kChannels, (request.k_end - tap + taps - 1) / taps);
+          if (first >= last) continue;
+          const T* x = x_ + (problem * group_channels_ + first) * plane_;
+          T* row = to + (first * taps + tap - request.k_begin) * width;
+          for (size_t i = 0; i < per_tap; ++i) {
+            Copy(pieces[static_cast<size_t>(tap) * per_tap + i], x, last - first, row, taps * width);
+          }
         }
       }
       to += depth * width;
@@ -101,94 +106,92 @@ class ConvColumns final : public PanelSource<T> {
   // All rows for one output, side by side.
   void Gather(int64_t problem, int64_t output, T* to) const {
     const T* x = x_ + problem * group_channels_ * plane_;
-    absl::InlinedVector<Segment, 4> segments;
-    CutSegments(output, 1, segments);
-    for (int64_t tap = 0; tap < taps_.count(); ++tap) {
-      CopySegment(segments[0], tap, x, group_channels_, to + tap, taps_.count());
+    Pieces pieces;
+    Cut(output, 1, pieces);
+    for (int64_t c = 0; c < group_channels_; ++c, x += plane_) {
+      for (const Piece& piece : pieces) *to++ = piece.inside != 0 ? x[piece.from] : T{0};
     }
   }
 
  private:
-  void CutSegments(int64_t column, int64_t columns,
-                   absl::InlinedVector<Segment, 4>& segments) const {
-    segments.clear();
-    const int last = window_.rank() - 1;
-    for (int64_t done = 0; done < columns;) {
-      Segment segment;
-      segment.starts.resize(window_.rank());
-      int64_t rest = column + done;
-      for (int d = last; d >= 0; --d) {
-        const WindowAxis& axis = window_.axes[d];
-        const int64_t o = rest % axis.output;
-        rest /= axis.output;
-        segment.starts[d] = axis.Start(o);
-        if (d == last) segment.columns = std::min(axis.output - o, columns - done);
+  using Pieces = absl::InlinedVector<Piece, 64>;
+  static constexpr int64_t kChannels = 8;
+
+  // The pieces of each tap, in order, for columns [column, column + columns). Returns how many each has.
+  size_t Cut(int64_t column, int64_t columns, Pieces& pieces) const {
+    pieces.clear();
+    size_t per_tap = 0;
+    for (int64_t tap = 0; tap < taps_.count(); ++tap) {
+      per_tap = 0;
+      for (int64_t done = 0; done < columns; ++per_tap) {
+        pieces.push_back(MakePiece(column + done, columns - done, tap));
+        pieces.back().column = static_cast<int32_t>(done);
+        done += pieces.back().before + pieces.back().inside + pieces.back().after;
       }
-      segment.first_column = done;
-      done += segment.columns;
-      segments.push_back(std::move(segment));
     }
+    return per_tap;
   }
 
-  void CopySegment(const Segment& segment, int64_t tap, const T* x, int64_t channels, T* row,
-                   int64_t row_stride) const {
+  // From output `output` to the end of its row, or `columns` outputs.
+  Piece MakePiece(int64_t output, int64_t columns, int64_t tap) const {
     const int64_t* offsets = taps_.Offsets(tap);
     const int last = window_.rank() - 1;
-    const WindowAxis& axis = window_.axes[last];
     int64_t from = 0;
+    int64_t row_stride = window_.axes[last].input;
+    int64_t rest = output / window_.axes[last].output;
     bool inside = true;
-    for (int d = 0; d < last; ++d) {
-      const int64_t position = segment.starts[d] + offsets[d];
-      inside = inside && position >= 0 && position < window_.axes[d].input;
-      from = from * window_.axes[d].input + position;
+    for (int d = last - 1; d >= 0; --d) {
+      const WindowAxis& axis = window_.axes[d];
+      const int64_t position = axis.Start(rest % axis.output) + offsets[d];
+      rest /= axis.output;
+      inside = inside && position >= 0 && position < axis.input;
+      if (inside) from += position * row_stride;
+      row_stride *= axis.input;
     }
-    const int64_t start = segment.starts[last] + offsets[last];
-    const int64_t stride = axis.stride;
-    // Columns [begin, end) are inside of the input.
-    int64_t begin = start >= 0 ? 0 : (-start + stride - 1) / stride;
-    int64_t end = start >= axis.input ? 0 : (axis.input - start + stride - 1) / stride;
-    begin = std::min(begin, segment.columns);
-    end = std::max(begin, std::min(end, segment.columns));
-    if (!inside) begin = end = 0;
-    row += segment.first_column;
-    if (begin == 0 && end == segment.columns && stride == 1) {
-      x += from * axis.input + start;
-      CopyRows(x, channels, end, row, row_stride);
-      return;
-    }
-    x += begin < end ? from * axis.input + start + begin * stride : 0;
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t i = 0; i < begin; ++i) row[i] = T{0};
-      const T* in = x;
-      for (int64_t i = begin; i < end; ++i, in += stride) row[i] = *in;
-      for (int64_t i = end; i < segment.columns; ++i) row[i] = T{0};
-      x += plane_;
-      row += row_stride;
-    }
+    const WindowAxis& axis = window_.axes[last];
+    const int64_t o = output % axis.output;
+    columns = std::min(columns, axis.output - o);
+    const int64_t start = axis.Start(o) + offsets[last];
+    int64_t begin = start >= 0 ? 0 : (-start + stride_ - 1) / stride_;
+    int64_t end = start >= axis.input ? 0 : (axis.input - start + stride_ - 1) / stride_;
+    begin = std::min(begin, columns);
+    end = std::max(begin, std::min(end, columns));
+    if (!inside) end = begin;
+    return {begin < end ? from + start + begin * stride_ : 0, 0, static_cast<int32_t>(begin),
+            static_cast<int32_t>(end - begin), static_cast<int32_t>(columns - end)};
   }
 
-  void CopyRows(const T* x, int64_t channels, int64_t n, T* row, int64_t row_stride) const {
-    constexpr int64_t kWidth = 64 / sizeof(T);
-    if (n == 2 * kWidth) {  // a whole panel: a size that the compiler knows
-      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
+  // Of `channels` neighbouring ones, each into a row.
+  void Copy(const Piece& piece, const T* x, int64_t channels, T* row, int64_t row_stride) const {
+    constexpr int kWidth = 64 / sizeof(T);
+    x += piece.from;
+    row += piece.column;
+    if (stride_ == 1 && piece.inside == 2 * kWidth) {  // a whole panel: a size that the compiler knows
+      for (; channels > 0; --channels, x += plane_, row += row_stride) {
         std::memcpy(row, x, 2 * kWidth * sizeof(T));
       }
-    } else if (n == kWidth) {
-      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
-        std::memcpy(row, x, kWidth * sizeof(T));
+      return;
+    }
+    for (; channels > 0; --channels, x += plane_, row += row_stride) {
+      T* to = row;
+      for (int i = 0; i < piece.before; ++i) *to++ = T{0};
+      if (stride_ == 1) {
+        for (int i = 0; i < piece.inside; ++i) to[i] = x[i];
+      } else if (stride_ == 2) {
+        for (int i = 0; i < piece.inside; ++i) to[i] = x[2 * i];
+      } else {
+        for (int i = 0; i < piece.inside; ++i) to[i] = x[stride_ * i];
       }
-    } else {
-      for (int64_t c = 0; c < channels; ++c, x += plane_, row += row_stride) {
-        for (int64_t i = 0; i < n; ++i) row[i] = x[i];
-      }
+      to += piece.inside;
+      for (int i = 0; i < piece.after; ++i) *to++ = T{0};
     }
   }
 
-  const ConvShape& shape_;
   const Window& window_;
   const TapTable taps_;
   const int64_t plane_;
   const int64_t group_channels_;
+  const int64_t stride_;
   const T* x_;
 };
 
@@ -255,6 +258,13 @@ class DepthwiseConv {
     phase_length_ = axis.output + (axis.Extent() - 1) / axis.stride;
     phases_ = std::min(axis.stride, axis.Extent());
     rows_ = axis.input == 0 ? 0 : window_.InputSize() / axis.input;
+    row_length_ = in_place_ ? axis.input : phase_length_ * phases_;
+    row_strides_.resize(window_.rank() - 1);
+    int64_t stride = row_length_;
+    for (int d = window_.rank() - 2; d >= 0; --d) {
+      row_strides_[d] = stride;
+      stride *= window_.axes[d].input;
+    }
   }
 
   // Elements of scratch memory; nullopt when there would be too many.
@@ -299,6 +309,8 @@ class DepthwiseConv {
         std::fill_n(to, begin, T{0});
         if (axis.stride == 1) {
           std::copy_n(from + start + begin, end - begin, to + begin);
+        } else if (axis.stride == 2) {  // a step that the compiler knows how to vectorise
+          for (int64_t i = begin; i < end; ++i) to[i] = from[2 * i + start];
         } else {
           for (int64_t i = begin; i < end; ++i) to[i] = from[i * axis.stride + start];
         }
@@ -308,41 +320,64 @@ class DepthwiseConv {
     }
   }
 
+  // How far a tap's elements are from those of a window's start.
+  int64_t TapDistance(int64_t tap) const {
+    const int64_t* offsets = taps_.Offsets(tap);
+    const int last = window_.rank() - 1;
+    const int64_t stride = window_.axes[last].stride;
+    int64_t distance = in_place_ ? offsets[last]
+                                 : offsets[last] % stride * phase_length_ + offsets[last] / stride;
+    for (int d = 0; d < last; ++d) distance += offsets[d] * row_strides_[d];
+    return distance;
+  }
+
   void RunChannel(const T* from, const T* weights, T bias, T* to) const {
     const GemmKernels<T>& kernels = GetGemmKernels<T>();
     const int last = window_.rank() - 1;
     const WindowAxis& axis = window_.axes[last];
-    const int64_t row_length = in_place_ ? axis.input : phase_length_ * phases_;
-    absl::InlinedVector<const T*, 32> taps;
-    absl::InlinedVector<T, 32> tap_weights;
-    const int64_t output_rows = axis.output == 0 ? 0 : window_.OutputSize() / axis.output;
+    absl::InlinedVector<int64_t, 32> distances(taps_.count());
+    for (int64_t tap = 0; tap < taps_.count(); ++tap) distances[tap] = TapDistance(tap);
+    absl::InlinedVector<int64_t, 32> inside_distances;
+    absl::InlinedVector<T, 32> inside_weights;
+    absl::InlinedVector<int64_t, 3> starts(last);
+    const int64_t output_rows = window_.OutputSize() / axis.output;
     for (int64_t output_row = 0; output_row < output_rows; ++output_row) {
-      taps.clear();
-      tap_weights.clear();
-      for (int64_t tap = 0; tap < taps_.count(); ++tap) {
-        const int64_t* offsets = taps_.Offsets(tap);
-        int64_t rest = output_row;
-        int64_t row = 0;
-        int64_t row_stride = 1;
-        bool inside = true;
-        for (int d = last - 1; d >= 0; --d) {
-          const WindowAxis& outer = window_.axes[d];
-          const int64_t position = outer.Start(rest % outer.output) + offsets[d];
-          rest /= outer.output;
-          inside = inside && position >= 0 && position < outer.input;
-          row += position * row_stride;
-          row_stride *= outer.input;
-        }
-        if (!inside) continue;
-        const int64_t offset = offsets[last];
-        taps.push_back(from + row * row_length +
-                       (in_place_ ? offset
-                                  : offset % axis.stride * phase_length_ + offset / axis.stride));
-        tap_weights.push_back(weights[tap]);
+      int64_t rest = output_row;
+      int64_t start = 0;
+      bool all_inside = true;
+      for (int d = last - 1; d >= 0; --d) {
+        const WindowAxis& outer = window_.axes[d];
+        starts[d] = outer.Start(rest % outer.output);
+        rest /= outer.output;
+        start += starts[d] * row_strides_[d];
+        all_inside = all_inside && starts[d] >= 0 && starts[d] + outer.Extent() <= outer.input;
       }
-      kernels.taps({taps.data(), tap_weights.data(), static_cast<int>(taps.size()), bias,
-                    to + output_row * axis.output, axis.output});
+      TapsRow<T> row{from + start, distances.data(), weights, static_cast<int>(taps_.count()),
+                     bias, to + output_row * axis.output, axis.output};
+      if (!all_inside) {
+        inside_distances.clear();
+        inside_weights.clear();
+        for (int64_t tap = 0; tap < taps_.count(); ++tap) {
+          if (!IsInside(starts, tap)) continue;
+          inside_distances.push_back(start + distances[tap]);
+          inside_weights.push_back(weights[tap]);
+        }
+        row.base = from;
+        row.distances = inside_distances.data();
+        row.weights = inside_weights.data();
+        row.count = static_cast<int>(inside_weights.size());
+      }
+      kernels.taps(row);
     }
+  }
+
+  bool IsInside(absl::Span<const int64_t> starts, int64_t tap) const {
+    const int64_t* offsets = taps_.Offsets(tap);
+    for (size_t d = 0; d < starts.size(); ++d) {
+      const int64_t position = starts[d] + offsets[d];
+      if (position < 0 || position >= window_.axes[d].input) return false;
+    }
+    return true;
   }
 
   const Window& window_;
@@ -357,6 +392,8 @@ class DepthwiseConv {
   int64_t phase_length_;
   int64_t phases_;
   int64_t rows_;
+  int64_t row_length_;
+  Dims row_strides_;  // of the axes before the last
 };
 
 template <typename T>

@@ -77,23 +77,28 @@ template <typename T>
 void PackRight(const Matrix<T>& b, const PanelRequest<T>& request) {
   const int64_t depth = request.k_end - request.k_begin;
   const int width = request.panel_columns;
-  T* to = request.to;
-  for (int64_t column = request.begin; column < request.end; column += width) {
-    const int columns = static_cast<int>(std::min<int64_t>(width, request.end - column));
-    const T* from = b.data + request.k_begin * b.row_stride + column * b.column_stride;
-    if (columns < width) std::fill_n(to, depth * width, T{0});
-    if (b.column_stride == 1) {
-      const size_t bytes = static_cast<size_t>(columns) * sizeof(T);
-      for (int64_t k = 0; k < depth; ++k) {
-        std::memcpy(to + k * width, from + k * b.row_stride, bytes);
+  const int64_t full = (request.end - request.begin) / width;  // panels
+  const int rest = static_cast<int>((request.end - request.begin) % width);
+  const T* from = b.data + request.k_begin * b.row_stride + request.begin * b.column_stride;
+  T* const last = request.to + full * depth * width;
+  if (rest > 0) std::fill_n(last, depth * width, T{0});
+  if (b.column_stride == 1) {
+    // A row at a time: it lies in few pages.
+    for (int64_t k = 0; k < depth; ++k) {
+      const T* row = from + k * b.row_stride;
+      T* to = request.to + k * width;
+      for (int64_t panel = 0; panel < full; ++panel) {
+        std::memcpy(to + panel * depth * width, row + panel * width,
+                    static_cast<size_t>(width) * sizeof(T));
       }
-    } else {
-      for (int j = 0; j < columns; ++j) {
-        const T* x = from + j * b.column_stride;
-        for (int64_t k = 0; k < depth; ++k) to[k * width + j] = x[k * b.row_stride];
-      }
+      for (int j = 0; j < rest; ++j) last[k * width + j] = row[full * width + j];
     }
-    to += depth * width;
+    return;
+  }
+  for (int64_t column = 0; column < request.end - request.begin; ++column) {
+    const T* x = from + column * b.column_stride;
+    T* to = request.to + column / width * depth * width + column % width;
+    for (int64_t k = 0; k < depth; ++k) to[k * width] = x[k * b.row_stride];
   }
 }
 

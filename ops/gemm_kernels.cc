@@ -184,51 +184,65 @@ void Dot(const DotTile<T>& tile, int rows, int columns) {
   }
 }
 
+// kVectors neighbouring vectors from element i on. Even and odd taps are summed apart: twice as many sums
+// under way at a time.
+template <int kVectors, class D, typename T = hn::TFromD<D>>
+HWY_ATTR void RunTaps(D d, const TapsRow<T>& row, int64_t i) {
+  using V = hn::Vec<D>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const T* base = row.base + i;
+  V even[kVectors];
+  V odd[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    even[v] = hn::Zero(d);
+    odd[v] = hn::Zero(d);
+  }
+  int t = 0;
+  for (; t + 2 <= row.count; t += 2) {
+    const T* x0 = base + row.distances[t];
+    const T* x1 = base + row.distances[t + 1];
+    const V w0 = hn::Set(d, row.weights[t]);
+    const V w1 = hn::Set(d, row.weights[t + 1]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      even[v] = MultiplyAdd(w0, hn::LoadU(d, x0 + v * lanes), even[v]);
+      odd[v] = MultiplyAdd(w1, hn::LoadU(d, x1 + v * lanes), odd[v]);
+    }
+  }
+  if (t < row.count) {
+    const T* x = base + row.distances[t];
+    const V w = hn::Set(d, row.weights[t]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      even[v] = MultiplyAdd(w, hn::LoadU(d, x + v * lanes), even[v]);
+    }
+  }
+  const V bias = hn::Set(d, row.bias);
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    hn::StoreU(hn::Add(hn::Add(even[v], odd[v]), bias), d, row.out + i + v * lanes);
+  }
+}
+
 template <typename T>
 HWY_ATTR void Taps(const TapsRow<T>& row) {
   const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const V bias = hn::Set(d, row.bias);
   int64_t i = 0;
-  for (; i + 4 * lanes <= row.n; i += 4 * lanes) {
-    V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (int t = 0; t < row.count; ++t) {
-      const T* x = row.taps[t] + i;
-      const V w = hn::Set(d, row.weights[t]);
-      s0 = MultiplyAdd(w, hn::LoadU(d, x), s0);
-      s1 = MultiplyAdd(w, hn::LoadU(d, x + lanes), s1);
-      s2 = MultiplyAdd(w, hn::LoadU(d, x + 2 * lanes), s2);
-      s3 = MultiplyAdd(w, hn::LoadU(d, x + 3 * lanes), s3);
-    }
-    hn::StoreU(hn::Add(s0, bias), d, row.out + i);
-    hn::StoreU(hn::Add(s1, bias), d, row.out + i + lanes);
-    hn::StoreU(hn::Add(s2, bias), d, row.out + i + 2 * lanes);
-    hn::StoreU(hn::Add(s3, bias), d, row.out + i + 3 * lanes);
+  for (; i + 4 * lanes <= row.n; i += 4 * lanes) RunTaps<4>(d, row, i);
+  if (i == row.n) return;
+  // The rest by whole vectors, some elements of it again where there is room to go back.
+  const int64_t rest = (row.n - i + lanes - 1) / lanes;
+  if (row.n >= rest * lanes) {
+    i = row.n - rest * lanes;
+    if (rest == 1) return RunTaps<1>(d, row, i);
+    if (rest == 2) return RunTaps<2>(d, row, i);
+    if (rest == 3) return RunTaps<3>(d, row, i);
+    return RunTaps<4>(d, row, i);
   }
-  while (i < row.n) {
-    // The last vector again over elements that are done, where there is room to go back.
-    if (i + lanes > row.n) {
-      if (row.n < lanes) break;
-      i = row.n - lanes;
-    }
-    V sum = hn::Zero(d);
-    for (int t = 0; t < row.count; ++t) {
-      sum = MultiplyAdd(hn::Set(d, row.weights[t]), hn::LoadU(d, row.taps[t] + i), sum);
-    }
-    hn::StoreU(hn::Add(sum, bias), d, row.out + i);
-    i += lanes;
-  }
-  if (i < row.n) {
-    const hn::CappedTag<T, 1> one;
-    for (; i < row.n; ++i) {
-      auto sum = hn::Zero(one);
-      for (int t = 0; t < row.count; ++t) {
-        sum = MultiplyAdd(hn::Set(one, row.weights[t]), hn::LoadU(one, row.taps[t] + i), sum);
-      }
-      row.out[i] = hn::GetLane(hn::Add(sum, hn::Set(one, row.bias)));
-    }
-  }
+  for (; i + lanes <= row.n; i += lanes) RunTaps<1>(d, row, i);
+  for (; i < row.n; ++i) RunTaps<1>(hn::CappedTag<T, 1>(), row, i);
 }
 
 template <typename T>

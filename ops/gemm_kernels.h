@@ -49,10 +49,11 @@ struct DotTile {
 };
 
 // A row of a depthwise convolution whose input has been laid out so that neighbours in the output read
-// neighbours in the input: out[i] = bias + sum over taps of weight[t] * taps[t][i].
+// neighbours in the input: out[i] = bias + sum over taps of weight[t] * base[distance[t] + i].
 template <typename T>
 struct TapsRow {
-  const T* const* taps;
+  const T* base;
+  const int64_t* distances;
   const T* weights;
   int count;
   T bias;
