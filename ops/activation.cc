@@ -16,7 +16,9 @@ namespace {
 // Where the standard has a function body, NaN becomes what it becomes there.
 struct ReluOp {
   template <typename T>
-  T operator()(T x) const { return x < 0 ? T{0} : x; }
+  T operator()(T x) const {
+    return x < 0 ? T{0} : x;
+  }
 };
 struct LeakyReluOp {
   float alpha;
@@ -33,7 +35,9 @@ absl::StatusOr<LeakyReluOp> ParseLeakyRelu(const NodeInfo& node) {
 struct ThresholdedReluOp {
   float alpha;
   template <typename T>
-  T operator()(T x) const { return x > alpha ? x : T{0}; }
+  T operator()(T x) const {
+    return x > alpha ? x : T{0};
+  }
 };
 absl::StatusOr<ThresholdedReluOp> ParseThresholdedRelu(const NodeInfo& node) {
   return ThresholdedReluOp{node.FloatOr("alpha", 1.0F)};
@@ -48,18 +52,24 @@ struct HardSigmoidOp {
   float alpha;
   float beta;
   template <typename T>
-  T operator()(T x) const { return ClampToUnit(T{alpha} * x + T{beta}); }
+  T operator()(T x) const {
+    return ClampToUnit(T{alpha} * x + T{beta});
+  }
 };
 absl::StatusOr<HardSigmoidOp> ParseHardSigmoid(const NodeInfo& node) {
   return HardSigmoidOp{node.FloatOr("alpha", 0.2F), node.FloatOr("beta", 0.5F)};
 }
 struct HardSwishOp {
   template <typename T>
-  T operator()(T x) const { return x * ClampToUnit(x * (T{1} / T{6}) + T{0.5}); }
+  T operator()(T x) const {
+    return x * ClampToUnit(x * (T{1} / T{6}) + T{0.5});
+  }
 };
 struct SoftsignOp {
   template <typename T>
-  T operator()(T x) const { return x / (T{1} + std::abs(x)); }
+  T operator()(T x) const {
+    return x / (T{1} + std::abs(x));
+  }
 };
 
 // Integers are computed with the bias in float and cut, as the standard's reference does.
@@ -84,8 +94,7 @@ double SoftplusOf(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std:
 
 using SigmoidOp = Vectorised<vector_math::Sigmoid, SigmoidOf>;
 using SoftplusOp = Vectorised<vector_math::Softplus, SoftplusOf>;
-using MishOp =
-    Vectorised<vector_math::Mish, [](double x) { return x * std::tanh(SoftplusOf(x)); }>;
+using MishOp = Vectorised<vector_math::Mish, [](double x) { return x * std::tanh(SoftplusOf(x)); }>;
 using GeluOp = Vectorised<vector_math::Gelu, [](double x) {
   return 0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1);  // sqrt(1/2)
 }>;
@@ -185,8 +194,7 @@ constexpr auto kKernels = KernelTable(
     Rows<Unary<ReluOp, SignedNumbers>>("Relu", 1, 6, 13, 14),
     Rows<ParseLeakyRelu, UnaryWith<LeakyReluOp, Floats>>("LeakyRelu", 1, 6, 16),
     Rows<ParseThresholdedRelu, UnaryWith<ThresholdedReluOp, Floats>>("ThresholdedRelu", 10, 22),
-    Rows<PRelu1>("PRelu", 1, 6),
-    Rows<PRelu7>("PRelu", 7, 9, 16),
+    Rows<PRelu1>("PRelu", 1, 6), Rows<PRelu7>("PRelu", 7, 9, 16),
     Rows<ParseElu, UnaryWith<ExpLinearOp, Floats>>("Elu", 1, 6, 22),
     Rows<ParseCelu, UnaryWith<ExpLinearOp, Floats>>("Celu", 12),
     Rows<ParseSelu, UnaryWith<ExpLinearOp, Floats>>("Selu", 1, 6, 22),
@@ -194,8 +202,7 @@ constexpr auto kKernels = KernelTable(
     Rows<ParseHardSigmoid, UnaryWith<HardSigmoidOp, Floats>>("HardSigmoid", 1, 6, 22),
     Rows<Unary<HardSwishOp, Floats>>("HardSwish", 14, 22),
     Rows<ParseSwish, UnaryWith<SwishOp, Floats>>("Swish", 24),
-    Rows<Unary<MishOp, Floats>>("Mish", 18, 22),
-    Rows<ParseGelu, Gelu>("Gelu", 20),
+    Rows<Unary<MishOp, Floats>>("Mish", 18, 22), Rows<ParseGelu, Gelu>("Gelu", 20),
     Rows<Unary<SoftplusOp, Floats>>("Softplus", 1, 22),
     Rows<Unary<SoftsignOp, Floats>>("Softsign", 1, 22),
     Rows<ParseShrink, UnaryWith<ShrinkOp, Numbers>>("Shrink", 9));

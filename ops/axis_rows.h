@@ -14,8 +14,9 @@
 
 namespace onnx_run {
 
-// Calls row(x, out, n) for each of the rows of n = view.axis elements; `out` gets `out_n` elements of
-// which each row gives: n, or 1. Rows whose elements do not lie in order are copied, some at a time.
+// Calls row(x, out, n) for each of the rows of n = view.axis elements; `out` gets `out_n` elements
+// of which each row gives: n, or 1. Rows whose elements do not lie in order are copied, some at a
+// time.
 template <typename T, typename R, typename RowFn>
 void MapRows(const KernelContext& context, const AxisView& view, const T* in, R* out, int64_t out_n,
              RowFn row) {
@@ -34,26 +35,29 @@ void MapRows(const KernelContext& context, const AxisView& view, const T* in, R*
   const int64_t groups = (inner + kRows - 1) / kRows;
   context.ParallelFor(view.outer * groups, std::max<int64_t>(1, grain / kRows),
                       [&](int64_t begin, int64_t end) {
-    const std::unique_ptr<T[]> from(new T[static_cast<size_t>(kRows * n)]);
-    const std::unique_ptr<R[]> to(new R[static_cast<size_t>(kRows * out_n)]);
-    for (int64_t group = begin; group < end; ++group) {
-      const int64_t first = group % groups * kRows;
-      const int64_t count = std::min(kRows, inner - first);
-      const T* const source = in + group / groups * n * inner + first;
-      R* const target = out + group / groups * out_n * inner + first;
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t r = 0; r < count; ++r) from[r * n + i] = source[i * inner + r];
-      }
-      for (int64_t r = 0; r < count; ++r) row(from.get() + r * n, to.get() + r * out_n, n);
-      for (int64_t i = 0; i < out_n; ++i) {
-        for (int64_t r = 0; r < count; ++r) target[i * inner + r] = to[r * out_n + i];
-      }
-    }
-  });
+                        const std::unique_ptr<T[]> from(new T[static_cast<size_t>(kRows * n)]);
+                        const std::unique_ptr<R[]> to(new R[static_cast<size_t>(kRows * out_n)]);
+                        for (int64_t group = begin; group < end; ++group) {
+                          const int64_t first = group % groups * kRows;
+                          const int64_t count = std::min(kRows, inner - first);
+                          const T* const source = in + group / groups * n * inner + first;
+                          R* const target = out + group / groups * out_n * inner + first;
+                          for (int64_t i = 0; i < n; ++i) {
+                            for (int64_t r = 0; r < count; ++r)
+                              from[r * n + i] = source[i * inner + r];
+                          }
+                          for (int64_t r = 0; r < count; ++r)
+                            row(from.get() + r * n, to.get() + r * out_n, n);
+                          for (int64_t i = 0; i < out_n; ++i) {
+                            for (int64_t r = 0; r < count; ++r)
+                              target[i * inner + r] = to[r * out_n + i];
+                          }
+                        }
+                      });
 }
 
-// Output 0 has the dims and the type of input 0; row(x, out, n) computes it row by row in the types of
-// `List`.
+// Output 0 has the dims and the type of input 0; row(x, out, n) computes it row by row in the types
+// of `List`.
 template <typename List, typename RowFn>
 absl::Status RunRows(KernelContext& context, const AxisView& view, RowFn row) {
   const ElementType type = context.input(0).type();

@@ -15,11 +15,15 @@ namespace {
 // Integers come as unsigned in WrappingNumbers: what overflows wraps.
 struct AddOp {
   template <typename T>
-  T operator()(T a, T b) const { return static_cast<T>(a + b); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(a + b);
+  }
 };
 struct SubOp {
   template <typename T>
-  T operator()(T a, T b) const { return static_cast<T>(a - b); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(a - b);
+  }
 };
 struct MulOp {
   template <typename T>
@@ -29,7 +33,8 @@ struct MulOp {
     return static_cast<T>(a * b);
   }
 };
-// Toward zero. By zero, which the standard leaves open, integers give 0; the least integer by -1 wraps.
+// Toward zero. By zero, which the standard leaves open, integers give 0; the least integer by -1
+// wraps.
 struct DivOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -70,15 +75,21 @@ absl::StatusOr<ModOp> ParseMod(const NodeInfo& node) { return ModOp{node.IntOr("
 
 struct BitwiseAndOp {
   template <typename T>
-  T operator()(T a, T b) const { return static_cast<T>(a & b); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
 };
 struct BitwiseOrOp {
   template <typename T>
-  T operator()(T a, T b) const { return static_cast<T>(a | b); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
 };
 struct BitwiseXorOp {
   template <typename T>
-  T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
 };
 // Bits that are shifted by the width or more are gone.
 struct BitShiftOp {
@@ -100,20 +111,20 @@ absl::StatusOr<BitShiftOp> ParseBitShift(const NodeInfo& node) {
   return BitShiftOp{direction == "LEFT"};
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseOldBroadcast, OldBinary<AddOp, WrappingNumbers>>("Add", 1, 6),
-    Rows<Binary<AddOp, WrappingNumbers>>("Add", 7, 13, 14),
-    Rows<ParseOldBroadcast, OldBinary<SubOp, WrappingNumbers>>("Sub", 1, 6),
-    Rows<Binary<SubOp, WrappingNumbers>>("Sub", 7, 13, 14),
-    Rows<ParseOldBroadcast, OldBinary<MulOp, WrappingNumbers>>("Mul", 1, 6),
-    Rows<Binary<MulOp, WrappingNumbers>>("Mul", 7, 13, 14),
-    Rows<ParseOldBroadcast, OldBinary<DivOp, Numbers>>("Div", 1, 6),
-    Rows<Binary<DivOp, Numbers>>("Div", 7, 13, 14),
-    Rows<ParseMod, BinaryWith<ModOp, Numbers>>("Mod", 10, 13),
-    Rows<Binary<BitwiseAndOp, UnsignedIntegers>>("BitwiseAnd", 18),
-    Rows<Binary<BitwiseOrOp, UnsignedIntegers>>("BitwiseOr", 18),
-    Rows<Binary<BitwiseXorOp, UnsignedIntegers>>("BitwiseXor", 18),
-    Rows<ParseBitShift, BinaryWith<BitShiftOp, UnsignedIntegers>>("BitShift", 11));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseOldBroadcast, OldBinary<AddOp, WrappingNumbers>>("Add", 1, 6),
+                Rows<Binary<AddOp, WrappingNumbers>>("Add", 7, 13, 14),
+                Rows<ParseOldBroadcast, OldBinary<SubOp, WrappingNumbers>>("Sub", 1, 6),
+                Rows<Binary<SubOp, WrappingNumbers>>("Sub", 7, 13, 14),
+                Rows<ParseOldBroadcast, OldBinary<MulOp, WrappingNumbers>>("Mul", 1, 6),
+                Rows<Binary<MulOp, WrappingNumbers>>("Mul", 7, 13, 14),
+                Rows<ParseOldBroadcast, OldBinary<DivOp, Numbers>>("Div", 1, 6),
+                Rows<Binary<DivOp, Numbers>>("Div", 7, 13, 14),
+                Rows<ParseMod, BinaryWith<ModOp, Numbers>>("Mod", 10, 13),
+                Rows<Binary<BitwiseAndOp, UnsignedIntegers>>("BitwiseAnd", 18),
+                Rows<Binary<BitwiseOrOp, UnsignedIntegers>>("BitwiseOr", 18),
+                Rows<Binary<BitwiseXorOp, UnsignedIntegers>>("BitwiseXor", 18),
+                Rows<ParseBitShift, BinaryWith<BitShiftOp, UnsignedIntegers>>("BitShift", 11));
 
 }  // namespace
 

@@ -39,8 +39,8 @@ absl::StatusOr<ElementType> ParseTo(const NodeInfo& node) {
   return *to;
 }
 
-// `saturate` came with version 19, `round_mode` with 24; where a version has none, the schema gives no
-// default and the fallback stands.
+// `saturate` came with version 19, `round_mode` with 24; where a version has none, the schema gives
+// no default and the fallback stands.
 absl::StatusOr<ConvertOptions> ParseOptions(const NodeInfo& node) {
   ConvertOptions options;
   options.saturate = node.IntOr("saturate", 1) != 0;
@@ -81,7 +81,8 @@ absl::Status InferCast(const NodeInfo& node, absl::Span<const Type> /*inputs*/,
 absl::Status CastTo(ElementType to, const ConvertOptions& options, KernelContext& context) {
   const Tensor& from = context.input(0);
   if (from.type() == to) {
-    // The same type: the same bytes, NaN payloads and all; nothing to do where the buffer can pass on.
+    // The same type: the same bytes, NaN payloads and all; nothing to do where the buffer can pass
+    // on.
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
@@ -106,8 +107,8 @@ absl::Status Cast(const CastAttributes& attributes, KernelContext& context) {
   return CastTo(attributes.to, attributes.options, context);
 }
 
-// Only the element type of target_type counts; official data gives it no elements at all. The standard's
-// function body drops round_mode; the attribute exists, so it is honoured here.
+// Only the element type of target_type counts; official data gives it no elements at all. The
+// standard's function body drops round_mode; the attribute exists, so it is honoured here.
 absl::Status CastLike(const CastAttributes& attributes, KernelContext& context) {
   return CastTo(context.input(1).type(), attributes.options, context);
 }

@@ -27,17 +27,17 @@ absl::StatusOr<bool> ParseSilu(const NodeInfo& node) {
 absl::Status CheckDims(const Tensor& tensor, absl::Span<const int64_t> expected,
                        absl::string_view name) {
   if (absl::MakeSpan(tensor.dims()) == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", TypeAndDims(tensor), ", expected ",
-                                                 DimsToString(expected)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", TypeAndDims(tensor), ", expected ", DimsToString(expected)));
 }
 
 absl::Status CausalConvWithState(const bool& silu, KernelContext& context) {
   const Tensor& input = context.input(0);
   const Tensor& weight = context.input(1);
   if (input.rank() != 3 || weight.rank() != 3 || weight.dim(2) < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input is ", TypeAndDims(input), " and weight ", TypeAndDims(weight),
-        ", expected [batch,channels,length] and [channels,1,k] with k at least 1"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(input), " and weight ", TypeAndDims(weight),
+                     ", expected [batch,channels,length] and [channels,1,k] with k at least 1"));
   }
   const int64_t batch = input.dim(0);
   const int64_t channels = input.dim(1);

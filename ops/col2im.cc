@@ -28,17 +28,17 @@ absl::Status Col2Im(const WindowAttributes& attributes, KernelContext& context) 
     }
   }
   if (in.rank() != 3 || image.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the input is ", TypeAndDims(in), " and image_shape ", DimsToString(image),
-        ", expected [N, C * product of block_shape, L] and at least one number"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the input is ", TypeAndDims(in), " and image_shape ", DimsToString(image),
+                     ", expected [N, C * product of block_shape, L] and at least one number"));
   }
   ASSIGN_OR_RETURN(const Window window, MakeWindow(attributes, image, block));
   const int64_t taps = window.KernelSize();
   ASSIGN_OR_RETURN(const int64_t columns, ElementCount(WindowOutputDims({}, window)));
   if (in.dim(1) % taps != 0 || in.dim(2) != columns) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the input is ", TypeAndDims(in), ", expected dimension 1 to be a multiple of ",
-                     taps, " (block_shape) and dimension 2 to be ", columns, " (blocks)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the input is ", TypeAndDims(in), ", expected dimension 1 to be a multiple of ", taps,
+        " (block_shape) and dimension 2 to be ", columns, " (blocks)"));
   }
   Dims dims{in.dim(0), in.dim(1) / taps};
   dims.insert(dims.end(), image.begin(), image.end());

@@ -45,7 +45,9 @@ class ColumnsToImage {
 
  private:
   template <typename T>
-  static void AddTo(T& to, const T& x) { to = static_cast<T>(to + x); }
+  static void AddTo(T& to, const T& x) {
+    to = static_cast<T>(to + x);
+  }
   // Of two truths their disjunction.
   static void AddTo(bool& to, bool x) { to = to || x; }
 
@@ -55,8 +57,7 @@ class ColumnsToImage {
     int64_t stride = 1;
     for (int d = window_.rank() - 2; d >= 0; --d) {
       const WindowAxis& axis = window_.axes[d];
-      const int64_t position =
-          axis.Start(row % axis.output) + tap % axis.kernel * axis.dilation;
+      const int64_t position = axis.Start(row % axis.output) + tap % axis.kernel * axis.dilation;
       if (position < 0 || position >= axis.input) return -1;
       row /= axis.output;
       tap /= axis.kernel;

@@ -43,12 +43,14 @@ absl::StatusOr<Value> DenseValue(const NodeInfo& node, const SparseTensor& spars
                      (shape.size() == 2 && shape[0] == entries &&
                       shape[1] == static_cast<int64_t>(sparse.dims.size())));
   if (!fits) {
-    return node.BadAttribute("sparse_value",
-                             absl::StrCat("values ", TypeAndDims(sparse.values), " at indices ",
-                                          TypeAndDims(sparse.indices)),
-                             absl::StrCat("indices int64[NNZ] or int64[NNZ,", sparse.dims.size(), "]"));
+    return node.BadAttribute(
+        "sparse_value",
+        absl::StrCat("values ", TypeAndDims(sparse.values), " at indices ",
+                     TypeAndDims(sparse.indices)),
+        absl::StrCat("indices int64[NNZ] or int64[NNZ,", sparse.dims.size(), "]"));
   }
-  if (type != ElementType::kString && PackedBytes(type, count).value_or(INT64_MAX) > kMaxDenseBytes) {
+  if (type != ElementType::kString &&
+      PackedBytes(type, count).value_or(INT64_MAX) > kMaxDenseBytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("attribute \"sparse_value\" has ", count, " elements when made dense"));
   }

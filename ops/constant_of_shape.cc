@@ -12,7 +12,8 @@
 namespace onnx_run {
 namespace {
 
-constexpr int64_t kGrain = int64_t{1} << 20;  // bytes for one thread: less is quicker done than shared
+constexpr int64_t kGrain = int64_t{1}
+                           << 20;  // bytes for one thread: less is quicker done than shared
 
 struct FillAttributes {
   ElementType type = ElementType::kFloat;
@@ -72,18 +73,12 @@ void Fill(const KernelContext& context, const Tensor& value, Tensor* output) {
   }
   switch (const int bits = BitsOf(value.type()); bits) {
     case 2:
-    case 4:
-      return FillPacked(context, bits, *value.data_as<uint8_t>(), output);
-    case 8:
-      return FillWith<uint8_t>(context, value, output);
-    case 16:
-      return FillWith<uint16_t>(context, value, output);
-    case 32:
-      return FillWith<uint32_t>(context, value, output);
-    case 64:
-      return FillWith<uint64_t>(context, value, output);
-    default:
-      return FillWith<TwoWords>(context, value, output);
+    case 4: return FillPacked(context, bits, *value.data_as<uint8_t>(), output);
+    case 8: return FillWith<uint8_t>(context, value, output);
+    case 16: return FillWith<uint16_t>(context, value, output);
+    case 32: return FillWith<uint32_t>(context, value, output);
+    case 64: return FillWith<uint64_t>(context, value, output);
+    default: return FillWith<TwoWords>(context, value, output);
   }
 }
 
@@ -93,8 +88,7 @@ absl::Status ConstantOfShape(const FillAttributes& attributes, KernelContext& co
     return absl::InvalidArgumentError(
         absl::StrCat("input 0 (the shape) is ", TypeAndDims(shape), ", a 1-D tensor is needed"));
   }
-  ASSIGN_OR_RETURN(Tensor * output,
-                   context.Output(0, attributes.type, shape.span<int64_t>()));
+  ASSIGN_OR_RETURN(Tensor * output, context.Output(0, attributes.type, shape.span<int64_t>()));
   if (output->size() == 0) return absl::OkStatus();
   if (attributes.value) {
     Fill(context, *attributes.value, output);

@@ -30,10 +30,10 @@ absl::StatusOr<const Graph*> GraphOf(const NodeInfo& node, absl::string_view nam
 absl::Status CheckCount(const NodeInfo& node, absl::string_view name, absl::string_view what,
                         size_t found, int expected) {
   if (static_cast<int>(found) == expected) return absl::OkStatus();
-  return node.BadAttribute(name, absl::StrCat("a graph of ", found, " ", what),
-                           absl::StrCat(expected, " ", what, " for this node's ",
-                                        node.input_count(), " inputs and ", node.output_count(),
-                                        " outputs"));
+  return node.BadAttribute(
+      name, absl::StrCat("a graph of ", found, " ", what),
+      absl::StrCat(expected, " ", what, " for this node's ", node.input_count(), " inputs and ",
+                   node.output_count(), " outputs"));
 }
 
 // A type as it is passed on: shapes may change from iteration to iteration and branch to branch.
@@ -48,13 +48,10 @@ Type WithoutShape(const Type& type) {
 
 bool Known(const Type& type) {
   switch (type.kind) {
-    case ValueKind::kAbsent:
-      return false;
+    case ValueKind::kAbsent: return false;
     case ValueKind::kTensor:
-    case ValueKind::kSparseTensor:
-      return type.element != ElementType::kUndefined;
-    default:
-      return type.inner != nullptr && Known(*type.inner);
+    case ValueKind::kSparseTensor: return type.element != ElementType::kUndefined;
+    default: return type.inner != nullptr && Known(*type.inner);
   }
 }
 
@@ -68,8 +65,8 @@ absl::StatusOr<bool> ConditionOf(const Value& value, absl::string_view what) {
   return *value.tensor().data_as<uint8_t>() != 0;
 }
 
-// The values that go from one iteration to the next keep their types. The types alone are kept to compare
-// with: a second holder of a value would keep the body from writing in place.
+// The values that go from one iteration to the next keep their types. The types alone are kept to
+// compare with: a second holder of a value would keep the body from writing in place.
 class CarriedTypes {
  public:
   explicit CarriedTypes(size_t count) : types_(count, ElementType::kUndefined) {}
@@ -77,9 +74,9 @@ class CarriedTypes {
     types_[i] = value.is_tensor() ? value.tensor().type() : ElementType::kUndefined;
   }
   absl::Status Check(size_t i, const Value& value, size_t output) const {
-    const bool same = !value.absent() &&
-                      (!value.is_tensor() || types_[i] == ElementType::kUndefined ||
-                       types_[i] == value.tensor().type());
+    const bool same =
+        !value.absent() && (!value.is_tensor() || types_[i] == ElementType::kUndefined ||
+                            types_[i] == value.tensor().type());
     if (same) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("body output ", output, " is ", Describe(value), ", the value it replaces is ",
@@ -92,8 +89,7 @@ class CarriedTypes {
 
 absl::Status PutScanOutput(TensorStack* stack, int64_t index, const Value& value, size_t output) {
   if (!value.is_tensor()) {
-    return absl::InvalidArgumentError(absl::StrCat("body output ", output, " is ",
-                                                   Describe(value),
+    return absl::InvalidArgumentError(absl::StrCat("body output ", output, " is ", Describe(value),
                                                    ", a scan output has to be a tensor"));
   }
   const absl::Status status = stack->Put(index, value.tensor());
@@ -106,8 +102,8 @@ absl::StatusOr<Tensor> EmptyScanOutput(KernelContext* context, const SubgraphRun
                                        int output, int64_t axis, absl::Span<const int64_t> dims) {
   absl::StatusOr<Tensor> tensor = EmptyStack(context, body.output_type(output), axis, dims);
   if (tensor.ok()) return tensor;
-  return absl::Status(tensor.status().code(), absl::StrCat("body output ", output, " ",
-                                                           tensor.status().message()));
+  return absl::Status(tensor.status().code(),
+                      absl::StrCat("body output ", output, " ", tensor.status().message()));
 }
 
 // The type of a carried value: of its initial value, which the body has to keep.
@@ -118,10 +114,9 @@ absl::StatusOr<Type> CarriedType(const NodeInfo& node, const Type& initial, cons
   // An optional may come out as what it holds: official data has an optional sequence go in and a
   // sequence come out. Which it is shows when it runs.
   if (initial.kind == ValueKind::kOptional || body.kind == ValueKind::kOptional) return Type();
-  return node.BadAttribute("body",
-                           absl::StrCat("a graph whose output ", output, " is ",
-                                        TypeToString(body)),
-                           absl::StrCat(TypeToString(initial), ", the type of the initial value"));
+  return node.BadAttribute(
+      "body", absl::StrCat("a graph whose output ", output, " is ", TypeToString(body)),
+      absl::StrCat(TypeToString(initial), ", the type of the initial value"));
 }
 
 // --- If ----------------------------------------------------------------------
@@ -308,8 +303,8 @@ absl::Status Loop(const LoopAttributes& attributes, KernelContext& context) {
 
 // --- Scan --------------------------------------------------------------------
 
-// Scan-8 has a batch axis first, the sequence axis second, and lengths as input 0; later versions have
-// neither batch nor lengths, but axes and directions to choose.
+// Scan-8 has a batch axis first, the sequence axis second, and lengths as input 0; later versions
+// have neither batch nor lengths, but axes and directions to choose.
 struct ScanAttributes {
   int body = 0;
   bool batched = false;
@@ -322,8 +317,8 @@ struct ScanAttributes {
 };
 
 // A list of `count` numbers, zeros by default.
-absl::StatusOr<std::vector<int64_t>> ListOf(const NodeInfo& node, absl::string_view name,
-                                            int count, bool flags) {
+absl::StatusOr<std::vector<int64_t>> ListOf(const NodeInfo& node, absl::string_view name, int count,
+                                            bool flags) {
   if (!node.Has(name)) return std::vector<int64_t>(count, 0);
   std::vector<int64_t> list = node.Ints(name);
   if (static_cast<int>(list.size()) != count) {
@@ -380,8 +375,7 @@ absl::Status InferScan(const NodeInfo& node, absl::Span<const Type> inputs,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Type& type = body[i];
     if (static_cast<int>(i) < attributes.states) {
-      ASSIGN_OR_RETURN(outputs[i],
-                       CarriedType(node, inputs[i + attributes.first_input], type, i));
+      ASSIGN_OR_RETURN(outputs[i], CarriedType(node, inputs[i + attributes.first_input], type, i));
     } else {
       outputs[i] = Known(type) && type.kind == ValueKind::kTensor ? WithoutShape(type) : Type();
     }
@@ -514,9 +508,8 @@ absl::Status Scan(const ScanAttributes& attributes, KernelContext& context) {
     const int rank = context.input(input).rank();
     int64_t axis = attributes.input_axes[i];
     if (axis < -rank || axis >= rank) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", input, " is ",
-                                                     TypeAndDims(context.input(input)),
-                                                     ", its scan axis is ", axis));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", input, " is ", TypeAndDims(context.input(input)), ", its scan axis is ", axis));
     }
     if (axis < 0) axis += rank;
     run.slicers().emplace_back(context.input(input), static_cast<int>(axis));
@@ -538,8 +531,8 @@ absl::Status Scan(const ScanAttributes& attributes, KernelContext& context) {
     if (length > 0) {
       ASSIGN_OR_RETURN(result, run.stacks()[i].Finish());
     } else {
-      ASSIGN_OR_RETURN(result, EmptyScanOutput(&context, run.body(), output,
-                                               attributes.output_axes[i], {0}));
+      ASSIGN_OR_RETURN(
+          result, EmptyScanOutput(&context, run.body(), output, attributes.output_axes[i], {0}));
     }
     context.SetOutput(output, std::move(result));
   }
@@ -566,31 +559,28 @@ absl::StatusOr<Batch> BatchOf(const ScanAttributes& attributes, const KernelCont
     }
     if (tensor.rank() < (scan ? 2 : 1) ||
         (scan && (tensor.dim(0) != batch.size || tensor.dim(1) != batch.max_length))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", i, " is ", TypeAndDims(tensor), ", expected [batch",
-                       scan ? ",sequence" : "", ",...] as the other scan inputs"));
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ", TypeAndDims(tensor),
+                                                     ", expected [batch", scan ? ",sequence" : "",
+                                                     ",...] as the other scan inputs"));
     }
   }
   for (int i = 1; i < scan_begin; ++i) {
     if (context.input(i).dim(0) != batch.size) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ",
-                                                     TypeAndDims(context.input(i)),
-                                                     ", the batch size is ", batch.size));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", i, " is ", TypeAndDims(context.input(i)), ", the batch size is ", batch.size));
     }
   }
   ASSIGN_OR_RETURN(batch.elements, ElementCount({batch.size, batch.max_length}));
   if (!context.has_input(0)) return batch;
   const Tensor& lengths = context.input(0);
   if (lengths.rank() != 1 || lengths.size() != batch.size) {
-    return absl::InvalidArgumentError(absl::StrCat("input 0 (sequence_lens) is ",
-                                                   TypeAndDims(lengths), ", expected int64[",
-                                                   batch.size, "]"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input 0 (sequence_lens) is ", TypeAndDims(lengths), ", expected int64[", batch.size, "]"));
   }
   for (int64_t length : lengths.span<int64_t>()) {
     if (length < 0 || length > batch.max_length) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input 0 (sequence_lens) has ", length, ", accepted: [0,",
-                       batch.max_length, "]"));
+      return absl::InvalidArgumentError(absl::StrCat("input 0 (sequence_lens) has ", length,
+                                                     ", accepted: [0,", batch.max_length, "]"));
     }
     batch.lengths.push_back(length);
   }
@@ -650,8 +640,8 @@ absl::Status Scan8(const ScanAttributes& attributes, KernelContext& context) {
     if (!context.wants_output(output)) continue;
     Tensor result;
     if (run.stacks()[i].empty()) {
-      ASSIGN_OR_RETURN(result, EmptyScanOutput(&context, run.body(), output, 0,
-                                               {batch.size, batch.max_length}));
+      ASSIGN_OR_RETURN(
+          result, EmptyScanOutput(&context, run.body(), output, 0, {batch.size, batch.max_length}));
     } else {
       ASSIGN_OR_RETURN(result, run.stacks()[i].Finish());
       Dims dims = result.dims();
@@ -666,9 +656,7 @@ absl::Status Scan8(const ScanAttributes& attributes, KernelContext& context) {
 
 constexpr auto kKernels = KernelTable(
     Rows<ParseIf, If>("If", 1, 11, 13, 16, 19, 21, 23, 24, 25).Infer(InferIf).NotFoldable(),
-    Rows<ParseLoop, Loop>("Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25)
-        .Infer(InferLoop)
-        .NotFoldable(),
+    Rows<ParseLoop, Loop>("Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25).Infer(InferLoop).NotFoldable(),
     Rows<ParseScan, Scan8>("Scan", 8).Infer(InferScan).NotFoldable(),
     Rows<ParseScan, Scan>("Scan", 9, 11, 16, 19, 21, 23, 24, 25).Infer(InferScan).NotFoldable());
 

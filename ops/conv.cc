@@ -1,5 +1,5 @@
-// Conv, all versions: a matrix product over the columns of the input, which are only made in blocks that
-// fit the cache; or, for depthwise ones, sums of shifted rows.
+// Conv, all versions: a matrix product over the columns of the input, which are only made in blocks
+// that fit the cache; or, for depthwise ones, sums of shifted rows.
 #include "ops/conv.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct Piece {
   int32_t column;  // of the panel
   int32_t before;  // columns in the padding before those inside,
   int32_t inside;
-  int32_t after;   // and after them
+  int32_t after;  // and after them
 };
 
 // The right operand of the product: row c * taps + t holds, for each output, the input of channel c
@@ -95,7 +95,8 @@ class ConvColumns final : public PanelSource<T> {
           const T* x = x_ + (problem * group_channels_ + first) * plane_;
           T* row = to + (first * taps + tap - request.k_begin) * width;
           for (size_t i = 0; i < per_tap; ++i) {
-            Copy(pieces[static_cast<size_t>(tap) * per_tap + i], x, last - first, row, taps * width);
+            Copy(pieces[static_cast<size_t>(tap) * per_tap + i], x, last - first, row,
+                 taps * width);
           }
         }
       }
@@ -117,7 +118,8 @@ class ConvColumns final : public PanelSource<T> {
   using Pieces = absl::InlinedVector<Piece, 64>;
   static constexpr int64_t kChannels = 8;
 
-  // The pieces of each tap, in order, for columns [column, column + columns). Returns how many each has.
+  // The pieces of each tap, in order, for columns [column, column + columns). Returns how many each
+  // has.
   size_t Cut(int64_t column, int64_t columns, Pieces& pieces) const {
     pieces.clear();
     size_t per_tap = 0;
@@ -166,7 +168,8 @@ class ConvColumns final : public PanelSource<T> {
     constexpr int kWidth = 64 / sizeof(T);
     x += piece.from;
     row += piece.column;
-    if (stride_ == 1 && piece.inside == 2 * kWidth) {  // a whole panel: a size that the compiler knows
+    if (stride_ == 1 &&
+        piece.inside == 2 * kWidth) {  // a whole panel: a size that the compiler knows
       for (; channels > 0; --channels, x += plane_, row += row_stride) {
         std::memcpy(row, x, 2 * kWidth * sizeof(T));
       }
@@ -238,8 +241,9 @@ absl::Status RunProducts(KernelContext& context, const ConvShape& shape, const T
   });
 }
 
-// One input channel for each group. A row of the output is a sum of rows of the input, shifted; where the
-// stride is not 1, the input's rows are laid out by their remainders first, with the padding.
+// One input channel for each group. A row of the output is a sum of rows of the input, shifted;
+// where the stride is not 1, the input's rows are laid out by their remainders first, with the
+// padding.
 template <typename T>
 class DepthwiseConv {
  public:
@@ -288,8 +292,7 @@ class DepthwiseConv {
     for (int64_t j = 0; j < multiplier_; ++j) {
       const int64_t output = channel * multiplier_ + j;
       RunChannel(in_place_ ? plane : scratch, w_ + output * taps_.count(),
-                 bias_ == nullptr ? T{0} : bias_[output],
-                 y_ + (number * multiplier_ + j) * pixels);
+                 bias_ == nullptr ? T{0} : bias_[output], y_ + (number * multiplier_ + j) * pixels);
     }
   }
 
@@ -325,8 +328,8 @@ class DepthwiseConv {
     const int64_t* offsets = taps_.Offsets(tap);
     const int last = window_.rank() - 1;
     const int64_t stride = window_.axes[last].stride;
-    int64_t distance = in_place_ ? offsets[last]
-                                 : offsets[last] % stride * phase_length_ + offsets[last] / stride;
+    int64_t distance =
+        in_place_ ? offsets[last] : offsets[last] % stride * phase_length_ + offsets[last] / stride;
     for (int d = 0; d < last; ++d) distance += offsets[d] * row_strides_[d];
     return distance;
   }
@@ -352,8 +355,10 @@ class DepthwiseConv {
         start += starts[d] * row_strides_[d];
         all_inside = all_inside && starts[d] >= 0 && starts[d] + outer.Extent() <= outer.input;
       }
-      TapsRow<T> row{from + start, distances.data(), weights, static_cast<int>(taps_.count()),
-                     bias, to + output_row * axis.output, axis.output};
+      TapsRow<T> row{from + start, distances.data(),
+                     weights,      static_cast<int>(taps_.count()),
+                     bias,         to + output_row * axis.output,
+                     axis.output};
       if (!all_inside) {
         inside_distances.clear();
         inside_weights.clear();
@@ -399,20 +404,20 @@ class DepthwiseConv {
 template <typename T>
 absl::Status RunDepthwise(KernelContext& context, const ConvShape& shape,
                           const DepthwiseConv<T>& conv, int64_t scratch_elements) {
-  const int64_t work = std::max<int64_t>(1, shape.outputs / shape.group *
-                                                shape.window.OutputSize() *
-                                                shape.window.KernelSize());
+  const int64_t work = std::max<int64_t>(
+      1, shape.outputs / shape.group * shape.window.OutputSize() * shape.window.KernelSize());
   std::atomic<bool> exhausted{false};
-  context.ParallelFor(
-      shape.batch * shape.channels, std::max<int64_t>(1, kGrain / work),
-      [&](int64_t begin, int64_t end) {
-        absl::StatusOr<Tensor> scratch = context.Allocate(ElementTypeOf<T>(), {scratch_elements});
-        if (!scratch.ok()) {
-          exhausted.store(true, std::memory_order_relaxed);
-          return;
-        }
-        for (int64_t i = begin; i < end; ++i) conv.Run(i, scratch->mutable_data_as<T>());
-      });
+  context.ParallelFor(shape.batch * shape.channels, std::max<int64_t>(1, kGrain / work),
+                      [&](int64_t begin, int64_t end) {
+                        absl::StatusOr<Tensor> scratch =
+                            context.Allocate(ElementTypeOf<T>(), {scratch_elements});
+                        if (!scratch.ok()) {
+                          exhausted.store(true, std::memory_order_relaxed);
+                          return;
+                        }
+                        for (int64_t i = begin; i < end; ++i)
+                          conv.Run(i, scratch->mutable_data_as<T>());
+                      });
   if (exhausted) return absl::ResourceExhaustedError("no memory left for a convolution's input");
   return absl::OkStatus();
 }
@@ -455,8 +460,8 @@ absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const 
                                         const Tensor& w, const Tensor* bias) {
   RETURN_IF_ERROR(CheckSpatial(x, "X"));
   if (w.rank() != x.rank()) {
-    return absl::InvalidArgumentError(absl::StrCat("X is ", TypeAndDims(x), " and W ",
-                                                   TypeAndDims(w), ", expected equal ranks"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", TypeAndDims(x), " and W ", TypeAndDims(w), ", expected equal ranks"));
   }
   ConvShape shape;
   shape.batch = x.dim(0);
@@ -474,9 +479,8 @@ absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const 
     return absl::InvalidArgumentError(
         absl::StrCat("B is ", TypeAndDims(*bias), ", expected [", shape.outputs, "]"));
   }
-  ASSIGN_OR_RETURN(shape.window,
-                   MakeWindow(attributes.window, absl::MakeSpan(x.dims()).subspan(2),
-                              absl::MakeSpan(w.dims()).subspan(2)));
+  ASSIGN_OR_RETURN(shape.window, MakeWindow(attributes.window, absl::MakeSpan(x.dims()).subspan(2),
+                                            absl::MakeSpan(w.dims()).subspan(2)));
   return shape;
 }
 

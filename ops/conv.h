@@ -20,15 +20,15 @@ absl::StatusOr<ConvAttributes> ParseConv(const NodeInfo& node);
 
 struct ConvShape {
   int64_t batch;
-  int64_t channels;   // of the input
-  int64_t outputs;    // channels of the output
+  int64_t channels;  // of the input
+  int64_t outputs;   // channels of the output
   int64_t group;
   Window window;
 
   Dims OutputDims() const { return WindowOutputDims({batch, outputs}, window); }
 };
-// `x` and `w` are the input and the weights; `bias`, when there is one, has an element for each output
-// channel. InvalidArgument when they do not fit.
+// `x` and `w` are the input and the weights; `bias`, when there is one, has an element for each
+// output channel. InvalidArgument when they do not fit.
 absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const Tensor& x,
                                         const Tensor& w, const Tensor* bias);
 

@@ -1,5 +1,5 @@
-// ConvTranspose, all versions: a matrix product gives every input's share of every window, which are then
-// added where they overlap.
+// ConvTranspose, all versions: a matrix product gives every input's share of every window, which
+// are then added where they overlap.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -40,18 +40,18 @@ absl::StatusOr<ConvTransposeAttributes> ParseConvTranspose(const NodeInfo& node)
 }
 
 // The window of the convolution that this is the transpose of: its input is our output.
-absl::StatusOr<Window> TransposedWindow(const ConvTransposeAttributes& attributes,
-                                        const Tensor& x, const Tensor& w) {
-  ASSIGN_OR_RETURN(Window window, WindowWithoutOutput(attributes.conv.window,
-                                                      absl::MakeSpan(x.dims()).subspan(2),
-                                                      absl::MakeSpan(w.dims()).subspan(2)));
+absl::StatusOr<Window> TransposedWindow(const ConvTransposeAttributes& attributes, const Tensor& x,
+                                        const Tensor& w) {
+  ASSIGN_OR_RETURN(Window window,
+                   WindowWithoutOutput(attributes.conv.window, absl::MakeSpan(x.dims()).subspan(2),
+                                       absl::MakeSpan(w.dims()).subspan(2)));
   const size_t rank = window.rank();
   absl::Span<const int64_t> shape = attributes.output_shape;
   // Some exporters give batch and channels too.
   if (shape.size() == rank + 2) shape.remove_prefix(2);
   if (!shape.empty() && shape.size() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute \"output_shape\" has ", shape.size(),
-                                                   " numbers, expected ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute \"output_shape\" has ", shape.size(), " numbers, expected ", rank));
   }
   if (!attributes.output_padding.empty() && attributes.output_padding.size() != rank) {
     return absl::InvalidArgumentError(absl::StrCat("attribute \"output_padding\" has ",
@@ -83,8 +83,8 @@ absl::StatusOr<Window> TransposedWindow(const ConvTransposeAttributes& attribute
       axis.input = full - axis.pad_begin - axis.pad_end;
     }
     if (axis.input < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("spatial dimension ", i, " of the output has ",
-                                                     axis.input, " elements"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("spatial dimension ", i, " of the output has ", axis.input, " elements"));
     }
   }
   return window;
@@ -121,13 +121,12 @@ absl::Status RunConvTranspose(KernelContext& context, const ConvShape& shape, co
                               .c_stride = pixels};
       }));
       T* to = y + (problem * group_channels + channel) * plane;
-      context.ParallelFor(count, std::max<int64_t>(1, 65536 / channel_elements),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) {
-                              to_image.Add(columns.data_as<T>() + i * channel_elements,
-                                           to + i * plane);
-                            }
-                          });
+      context.ParallelFor(
+          count, std::max<int64_t>(1, 65536 / channel_elements), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              to_image.Add(columns.data_as<T>() + i * channel_elements, to + i * plane);
+            }
+          });
     }
   }
   return absl::OkStatus();

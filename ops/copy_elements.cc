@@ -8,8 +8,8 @@ namespace onnx_run {
 namespace {
 
 // A run of `count` elements of `bits` (2 or 4) bits; element 0 of a byte is in its low bits.
-void CopyPacked(const uint8_t* source, int64_t from, uint8_t* destination, int64_t to, int64_t count,
-                int bits) {
+void CopyPacked(const uint8_t* source, int64_t from, uint8_t* destination, int64_t to,
+                int64_t count, int bits) {
   const int64_t per_byte = 8 / bits;
   const auto mask = static_cast<uint8_t>((1U << bits) - 1);
   const auto copy_one = [&](int64_t i) {

@@ -1,4 +1,5 @@
-// DeformConv, all versions: the taps of each window are displaced by offsets, and read between elements.
+// DeformConv, all versions: the taps of each window are displaced by offsets, and read between
+// elements.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -143,15 +144,15 @@ absl::Status CheckPerOutput(const Tensor& tensor, const ConvShape& shape, int64_
                             absl::string_view name) {
   const Dims expected = WindowOutputDims({shape.batch, channels}, shape.window);
   if (tensor.dims() == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", TypeAndDims(tensor), ", expected ",
-                                                 DimsToString(expected)));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", TypeAndDims(tensor), ", expected ", DimsToString(expected)));
 }
 
 absl::Status DeformConv(const DeformConvAttributes& attributes, KernelContext& context) {
   const Tensor* bias_in = context.has_input(3) ? &context.input(3) : nullptr;
   const Tensor* mask_in = context.has_input(4) ? &context.input(4) : nullptr;
-  ASSIGN_OR_RETURN(const ConvShape shape, MakeConvShape(attributes.conv, context.input(0),
-                                                        context.input(1), bias_in));
+  ASSIGN_OR_RETURN(const ConvShape shape,
+                   MakeConvShape(attributes.conv, context.input(0), context.input(1), bias_in));
   const int64_t groups = attributes.offset_group;
   if (shape.channels % groups != 0 || shape.window.rank() > kMaxRank) {
     return absl::InvalidArgumentError(absl::StrCat(

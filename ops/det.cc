@@ -51,9 +51,8 @@ absl::Status Det(KernelContext& context) {
   } else {
     ASSIGN_OR_RETURN(x, ConvertTensor(context, in, ElementType::kDouble));
   }
-  ASSIGN_OR_RETURN(Tensor result,
-                   context.Allocate(ElementType::kDouble,
-                                    absl::MakeSpan(in.dims()).subspan(0, rank - 2)));
+  ASSIGN_OR_RETURN(Tensor result, context.Allocate(ElementType::kDouble,
+                                                   absl::MakeSpan(in.dims()).subspan(0, rank - 2)));
   double* out = result.mutable_data_as<double>();
   const int64_t size = std::min<int64_t>(n, 32);
   context.ParallelFor(result.size(), std::max<int64_t>(1, 32768 / (size * size * size + 1)),

@@ -8,11 +8,11 @@ namespace onnx_run {
 namespace {
 
 absl::Status ConvertElements(KernelContext& context, const Tensor& from, Tensor& to) {
-  return ConvertParallel(from.data(), from.type(), to.mutable_data(), to.type(), from.size(), {},
-                         [&](int64_t n, int64_t grain,
-                             absl::FunctionRef<void(int64_t begin, int64_t end)> fn) {
-                           context.ParallelFor(n, grain, fn);
-                         });
+  return ConvertParallel(
+      from.data(), from.type(), to.mutable_data(), to.type(), from.size(), {},
+      [&](int64_t n, int64_t grain, absl::FunctionRef<void(int64_t begin, int64_t end)> fn) {
+        context.ParallelFor(n, grain, fn);
+      });
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // From an element type to the C++ type that kernels compute in.
 //
 // Kernels are written for few types. Narrow floats (float16, bfloat16 and the 8 and 4 bit ones) are
-// computed in float: converted exactly, rounded once at the end. 4 and 2 bit integers are computed as 8
-// bit ones; bool is a byte, true when not 0. The engines (elementwise.h) convert in blocks; other
-// kernels call WidenTensor and NarrowInto.
+// computed in float: converted exactly, rounded once at the end. 4 and 2 bit integers are computed
+// as 8 bit ones; bool is a byte, true when not 0. The engines (elementwise.h) convert in blocks;
+// other kernels call WidenTensor and NarrowInto.
 #ifndef ONNX_RUN_OPS_DISPATCH_H_
 #define ONNX_RUN_OPS_DISPATCH_H_
 
@@ -38,8 +38,8 @@ constexpr int64_t ElementBytes(ElementType type) {
   return type == ElementType::kString ? sizeof(std::string) : BitsOf(type) / 8;
 }
 
-// A list of C++ types. A list with unsigned integers but without signed ones computes signed ones as
-// unsigned: for operators that are the same in two's complement (Add), so that overflow wraps.
+// A list of C++ types. A list with unsigned integers but without signed ones computes signed ones
+// as unsigned: for operators that are the same in two's complement (Add), so that overflow wraps.
 template <typename... Ts>
 struct Types {};
 
@@ -47,8 +47,8 @@ using Floats = Types<float, double>;
 using SignedIntegers = Types<int8_t, int16_t, int32_t, int64_t>;
 using UnsignedIntegers = Types<uint8_t, uint16_t, uint32_t, uint64_t>;
 using SignedNumbers = Types<float, double, int8_t, int16_t, int32_t, int64_t>;
-using Numbers = Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                      uint64_t>;
+using Numbers =
+    Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using WrappingNumbers = Types<float, double, uint8_t, uint16_t, uint32_t, uint64_t>;
 // Elements as bits, for operators that only move them.
 using Widths = Types<uint8_t, uint16_t, uint32_t, uint64_t, std::complex<double>, std::string>;
@@ -76,8 +76,8 @@ absl::Status VisitOne(Types<Ts...> /*list*/, ElementType type, Fn&& fn) {
 
 }  // namespace internal
 
-// Calls fn(Tag<T>()) with the type T of `list` that `type` is computed in; bool is uint8_t. `fn` returns
-// a Status. Internal error when the list has no such type: the schema's check came before.
+// Calls fn(Tag<T>()) with the type T of `list` that `type` is computed in; bool is uint8_t. `fn`
+// returns a Status. Internal error when the list has no such type: the schema's check came before.
 template <typename List, typename Fn>
 absl::Status VisitType(List list, ElementType type, Fn&& fn) {
   switch (ComputeType(type)) {

@@ -59,9 +59,8 @@ absl::Status Dropout(const DropoutAttributes& attributes, KernelContext& context
     RETURN_IF_ERROR(VisitType(Floats(), data.type(), [&]<typename T>(Tag<T>) {
       const T factor = static_cast<T>(scale);
       const auto drop = [factor](T x, uint8_t keep) { return x * static_cast<T>(keep) * factor; };
-      return Elementwise(context, inputs, data.type(), [&drop](const ElementRun& run) {
-        BinaryLoop<T, uint8_t, T>(drop, run);
-      });
+      return Elementwise(context, inputs, data.type(),
+                         [&drop](const ElementRun& run) { BinaryLoop<T, uint8_t, T>(drop, run); });
     }));
   } else {
     context.SetOutput(0, data);
@@ -71,8 +70,8 @@ absl::Status Dropout(const DropoutAttributes& attributes, KernelContext& context
   }
   if (!context.wants_output(1)) return absl::OkStatus();
   const bool mask_is_bool = context.since_version() >= 10;
-  ASSIGN_OR_RETURN(
-      mask, ConvertTensor(context, mask, mask_is_bool ? ElementType::kBool : data.type()));
+  ASSIGN_OR_RETURN(mask,
+                   ConvertTensor(context, mask, mask_is_bool ? ElementType::kBool : data.type()));
   context.SetOutput(1, std::move(mask));
   return absl::OkStatus();
 }
@@ -95,18 +94,18 @@ absl::Status BitCast(const ElementType& to, KernelContext& context) {
   Value value = context.TakeInput(0);
   Tensor& tensor = value.mutable_tensor();
   if (BitsOf(tensor.type()) != BitsOf(to)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the input has elements of ", BitsOf(tensor.type()), " bits, ", TypeName(to),
-                     " has ", BitsOf(to)));
+    return absl::InvalidArgumentError(absl::StrCat("the input has elements of ",
+                                                   BitsOf(tensor.type()), " bits, ", TypeName(to),
+                                                   " has ", BitsOf(to)));
   }
   tensor.set_type_same_width(to);
   context.SetOutput(0, std::move(value));
   return absl::OkStatus();
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseDropout, Dropout>("Dropout", 1, 6, 7, 10, 12, 13, 22).NotFoldable(),
-    Rows<ParseBitCast, BitCast>("BitCast", 26).Infer(InferBitCast));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseDropout, Dropout>("Dropout", 1, 6, 7, 10, 12, 13, 22).NotFoldable(),
+                Rows<ParseBitCast, BitCast>("BitCast", 26).Infer(InferBitCast));
 
 }  // namespace
 

@@ -98,9 +98,10 @@ absl::StatusOr<EinsumAttributes> ParseEinsum(const NodeInfo& node) {
 }
 
 std::string LabelName(int8_t label) {
-  if (label >= kLetters) return absl::StrCat("dimension -", label - kLetters + 1, " of the ellipsis");
-  return absl::StrCat("\"", std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)),
-                      "\"");
+  if (label >= kLetters)
+    return absl::StrCat("dimension -", label - kLetters + 1, " of the ellipsis");
+  return absl::StrCat(
+      "\"", std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)), "\"");
 }
 
 // An operand: elements of a tensor, one label for each dimension, none twice.
@@ -235,7 +236,9 @@ class Contraction {
     for (const int8_t label : labels) dims.push_back(dims_[label]);
     return dims;
   }
-  absl::StatusOr<int64_t> SizeOf(const Labels& labels) const { return ElementCount(DimsOf(labels)); }
+  absl::StatusOr<int64_t> SizeOf(const Labels& labels) const {
+    return ElementCount(DimsOf(labels));
+  }
 
   // The operand's elements in the order of `labels`, which it has all of.
   absl::StatusOr<Tensor> Arrange(const Operand& operand, const Labels& labels) {
@@ -279,13 +282,12 @@ class Contraction {
       const int64_t n = arranged.size() / rows;
       const T* in = arranged.data_as<T>();
       T* out = sums.mutable_data_as<T>();
-      context_.ParallelFor(rows, std::max<int64_t>(1, 32768 / (n + 1)),
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t i = begin; i < end; ++i) {
-                               out[i] = static_cast<T>(
-                                   reduce_internal::ReduceRow<Summing<T>>(in + i * n, n));
-                             }
-                           });
+      context_.ParallelFor(
+          rows, std::max<int64_t>(1, 32768 / (n + 1)), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              out[i] = static_cast<T>(reduce_internal::ReduceRow<Summing<T>>(in + i * n, n));
+            }
+          });
     }
     return OfTensor(std::move(sums), kept);
   }

@@ -54,8 +54,7 @@ class BroadcastPlan {
         const int64_t dim = at < 0 ? 1 : inputs[i]->dim(at);
         here[i] = dim == 1 ? 0 : sizes[i];
         sizes[i] *= dim;
-        if (!dims_.empty() &&
-            here[i] != strides_[strides_.size() - inputs_ + i] * dims_.back()) {
+        if (!dims_.empty() && here[i] != strides_[strides_.size() - inputs_ + i] * dims_.back()) {
           same_as_inner = false;
         }
       }
@@ -184,8 +183,8 @@ class Engine {
         }
         if (operand.convert) {
           const ElementType type = inputs_[i]->type();
-          RETURN_IF_ERROR(Convert(data, type, block(2 * i + 1), ComputeType(type),
-                                  steps[i] == 0 ? 1 : n));
+          RETURN_IF_ERROR(
+              Convert(data, type, block(2 * i + 1), ComputeType(type), steps[i] == 0 ? 1 : n));
           data = block(2 * i + 1);
         }
         pointers[i] = data;
@@ -193,8 +192,8 @@ class Engine {
       char* const to = output + begin * output_bits / 8;
       loop_({pointers.data(), steps.data(), convert_output_ ? block(2 * count) : to, n});
       if (convert_output_) {
-        RETURN_IF_ERROR(Convert(block(2 * count), ComputeType(output_.type()), to, output_.type(), n,
-                                convert_));
+        RETURN_IF_ERROR(Convert(block(2 * count), ComputeType(output_.type()), to, output_.type(),
+                                n, convert_));
       }
       begin += n;
       Advance(position, n);
@@ -266,7 +265,8 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const absl::Span<const int64_t>> d
       if (each[d] == dim || each[d] == 1) continue;
       if (dim != 1) {
         std::string all;
-        for (const auto& one : dims) absl::StrAppend(&all, all.empty() ? "" : " and ", DimsToString(one));
+        for (const auto& one : dims)
+          absl::StrAppend(&all, all.empty() ? "" : " and ", DimsToString(one));
         return absl::InvalidArgumentError(
             absl::StrCat("dimensions ", all, " cannot be broadcast to one another"));
       }

@@ -1,8 +1,9 @@
 // The engine of element-wise operators: any number of inputs, broadcast to one output.
 //
-// The engine (elementwise.cc) is not a template: it finds the output's dims, collapses dimensions, picks
-// memory in place, shares the work out and converts narrow types in blocks. What is a template is the
-// inner loop over one run of elements, made here from the operator's function object:
+// The engine (elementwise.cc) is not a template: it finds the output's dims, collapses dimensions,
+// picks memory in place, shares the work out and converts narrow types in blocks. What is a
+// template is the inner loop over one run of elements, made here from the operator's function
+// object:
 //
 //   struct AbsOp {
 //     template <typename T> T operator()(T x) const { return x < 0 ? -x : x; }
@@ -32,8 +33,8 @@ namespace onnx_run {
 absl::StatusOr<Dims> BroadcastDims(absl::Span<const absl::Span<const int64_t>> dims);
 absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
-// A run of n > 0 output elements. An input's element k is at index k * step, step 0 (the same element
-// for all) or 1. Elements are of ComputeType.
+// A run of n > 0 output elements. An input's element k is at index k * step, step 0 (the same
+// element for all) or 1. Elements are of ComputeType.
 struct ElementRun {
   const void* const* inputs;
   const int64_t* steps;
@@ -41,9 +42,13 @@ struct ElementRun {
   int64_t n;
 
   template <typename T>
-  const T* Input(int i) const { return static_cast<const T*>(inputs[i]); }
+  const T* Input(int i) const {
+    return static_cast<const T*>(inputs[i]);
+  }
   template <typename T>
-  T* Output() const { return static_cast<T*>(output); }
+  T* Output() const {
+    return static_cast<T*>(output);
+  }
 };
 using ElementLoop = absl::FunctionRef<void(const ElementRun&)>;
 
@@ -68,8 +73,8 @@ absl::Status ElementwiseInto(KernelContext& context, absl::Span<const Tensor* co
                              Tensor& output, ElementLoop loop,
                              const ElementwiseOptions& options = {});
 
-// The inner loops. ivdep: the output may be an input's own memory, and element k of it is read before
-// it is written, so that vectors are safe and need no check for overlap.
+// The inner loops. ivdep: the output may be an input's own memory, and element k of it is read
+// before it is written, so that vectors are safe and need no check for overlap.
 template <typename T, typename R, typename Op>
 void UnaryLoop(const Op& op, const ElementRun& run) {
   const T* x = run.Input<T>(0);
@@ -85,7 +90,9 @@ template <auto kFunction>
 struct ViaDouble {
   static constexpr int64_t kGrain = kExpensiveGrain;
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(kFunction(static_cast<double>(x))); }
+  T operator()(T x) const {
+    return static_cast<T>(kFunction(static_cast<double>(x)));
+  }
 };
 // The same where vector_math.h has it for arrays of float.
 template <auto kLoop, auto kFunction>
@@ -128,8 +135,8 @@ constexpr int64_t GrainOf() {
 
 }  // namespace internal
 
-// Output 0 is op(input 0), computed in T. A function object that has Loop(const T*, T*, n) has vectorised
-// that itself.
+// Output 0 is op(input 0), computed in T. A function object that has Loop(const T*, T*, n) has
+// vectorised that itself.
 template <typename T, typename Op>
 absl::Status RunUnaryIn(const Op& op, KernelContext& context) {
   using R = internal::StoredResult<T, decltype(op(T()))>;
@@ -158,14 +165,14 @@ absl::Status RunBinary(const Op& op, const Tensor& a, const Tensor& b, KernelCon
     using R = internal::StoredResult<T, decltype(op(T(), T()))>;
     const Tensor* inputs[] = {&a, &b};
     const ElementType result = std::is_same_v<R, bool> ? ElementType::kBool : a.type();
-    return Elementwise(
-        context, inputs, result, [&op](const ElementRun& run) { BinaryLoop<T, T, R>(op, run); },
-        {.grain = internal::GrainOf<Op>()});
+    return Elementwise(context, inputs, result,
+                       [&op](const ElementRun& run) { BinaryLoop<T, T, R>(op, run); },
+                       {.grain = internal::GrainOf<Op>()});
   });
 }
 
-// Kernels, for table rows. An operator with attributes has a function object that its parse function
-// returns; one without is default constructed.
+// Kernels, for table rows. An operator with attributes has a function object that its parse
+// function returns; one without is default constructed.
 template <typename Op, typename List>
 absl::Status Unary(KernelContext& context) {
   return RunUnary<List>(Op(), context);
@@ -183,8 +190,8 @@ absl::Status BinaryWith(const Op& op, KernelContext& context) {
   return RunBinary<List>(op, context.input(0), context.input(1), context);
 }
 
-// Broadcasting before opset 7: only when `broadcast` is 1, only of B, whose dims are matched with those
-// of A from `axis` on, or at the end.
+// Broadcasting before opset 7: only when `broadcast` is 1, only of B, whose dims are matched with
+// those of A from `axis` on, or at the end.
 struct OldBroadcast {
   bool broadcast;
   std::optional<int64_t> axis;

@@ -1,5 +1,5 @@
-// Gather, GatherElements, GatherND, Scatter, ScatterElements, ScatterND, TensorScatter, Compress: elements
-// taken from, or put to, places that an input names.
+// Gather, GatherElements, GatherND, Scatter, ScatterElements, ScatterND, TensorScatter, Compress:
+// elements taken from, or put to, places that an input names.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<int64_t>> ReadIndices(const Tensor& indices, int64_t 
   for (size_t i = 0; i < result.size(); ++i) {
     const int64_t index = result[i];
     if (index < -size || index >= size) {
-      return absl::InvalidArgumentError(absl::StrCat("index ", index, " at position ", i,
-                                                     " is outside of [", -size, ", ", size - 1, "]"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "index ", index, " at position ", i, " is outside of [", -size, ", ", size - 1, "]"));
     }
     if (index < 0) result[i] += size;
   }
@@ -61,20 +61,20 @@ absl::Status Gather(const AxisAttribute& attributes, KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Calls fn(i, place): i counts the elements of `indices` in order, `place` is the index in a tensor of
-// `dims` of the same position but along `axis`, where it is the index itself.
+// Calls fn(i, place): i counts the elements of `indices` in order, `place` is the index in a tensor
+// of `dims` of the same position but along `axis`, where it is the index itself.
 template <typename Fn>
 absl::Status ForEachElementIndex(const Tensor& indices, absl::Span<const int64_t> dims, int axis,
                                  Fn&& fn) {
   const int rank = static_cast<int>(dims.size());
   if (indices.rank() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("indices is ", TypeAndDims(indices),
-                                                   ", expected the data's rank, ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("indices is ", TypeAndDims(indices), ", expected the data's rank, ", rank));
   }
   for (int d = 0; d < rank; ++d) {
     if (d != axis && indices.dim(d) > dims[d]) {
-      return absl::InvalidArgumentError(absl::StrCat("indices is ", TypeAndDims(indices),
-                                                     ", larger than the data, ", DimsToString(dims)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "indices is ", TypeAndDims(indices), ", larger than the data, ", DimsToString(dims)));
     }
   }
   ASSIGN_OR_RETURN(const std::vector<int64_t> values, ReadIndices(indices, dims[axis]));
@@ -104,8 +104,8 @@ absl::Status GatherElements(const AxisAttribute& attributes, KernelContext& cont
   });
 }
 
-// Index tuples of the last dimension of `indices`, as the index of the first element of the run that each
-// names in data's dims after the first `batch_dims`; plus the run's length.
+// Index tuples of the last dimension of `indices`, as the index of the first element of the run
+// that each names in data's dims after the first `batch_dims`; plus the run's length.
 struct TupleIndices {
   std::vector<int64_t> places;
   int64_t run = 1;
@@ -114,11 +114,12 @@ struct TupleIndices {
 absl::StatusOr<TupleIndices> ReadTuples(const Tensor& indices, absl::Span<const int64_t> dims,
                                         int batch_dims) {
   const int rank = static_cast<int>(dims.size());
-  if (indices.rank() < 1) return absl::InvalidArgumentError("indices is a scalar, expected rank 1 or more");
+  if (indices.rank() < 1)
+    return absl::InvalidArgumentError("indices is a scalar, expected rank 1 or more");
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (batch_dims < 0 || batch_dims >= indices.rank() || depth > rank - batch_dims || depth < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("indices ", TypeAndDims(indices), " with ", batch_dims,
-                                                   " batch dimensions do not fit data ",
+    return absl::InvalidArgumentError(absl::StrCat("indices ", TypeAndDims(indices), " with ",
+                                                   batch_dims, " batch dimensions do not fit data ",
                                                    DimsToString(dims)));
   }
   for (int d = 0; d < batch_dims; ++d) {
@@ -131,8 +132,8 @@ absl::StatusOr<TupleIndices> ReadTuples(const Tensor& indices, absl::Span<const 
   TupleIndices result;
   const Dims strides = StridesOf(dims);
   result.run = Product(dims, batch_dims + static_cast<int>(depth), rank);
-  const int64_t tuples = depth == 0 ? Product(indices.dims(), 0, indices.rank() - 1)
-                                    : indices.size() / depth;
+  const int64_t tuples =
+      depth == 0 ? Product(indices.dims(), 0, indices.rank() - 1) : indices.size() / depth;
   const int64_t batches = Product(dims, 0, batch_dims);
   const int64_t batch_size = Product(dims, batch_dims, rank);
   const int64_t per_batch = batches == 0 ? 0 : tuples / batches;
@@ -143,8 +144,8 @@ absl::StatusOr<TupleIndices> ReadTuples(const Tensor& indices, absl::Span<const 
       const int64_t size = dims[batch_dims + k];
       int64_t index = values[t * depth + k];
       if (index < -size || index >= size) {
-        return absl::InvalidArgumentError(absl::StrCat("index ", index, " of tuple ", t,
-                                                       " is outside of [", -size, ", ", size - 1, "]"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "index ", index, " of tuple ", t, " is outside of [", -size, ", ", size - 1, "]"));
       }
       if (index < 0) index += size;
       place += index * strides[batch_dims + k];
@@ -165,8 +166,9 @@ absl::Status GatherNd(const GatherNdAttributes& attributes, KernelContext& conte
   const Tensor& data = context.input(0);
   const Tensor& indices = context.input(1);
   if (attributes.batch_dims < 0 || attributes.batch_dims > data.rank()) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute \"batch_dims\" is ", attributes.batch_dims,
-                                                   ", the data's rank is ", data.rank()));
+    return absl::InvalidArgumentError(absl::StrCat("attribute \"batch_dims\" is ",
+                                                   attributes.batch_dims, ", the data's rank is ",
+                                                   data.rank()));
   }
   const int batch_dims = static_cast<int>(attributes.batch_dims);
   ASSIGN_OR_RETURN(const TupleIndices tuples, ReadTuples(indices, data.dims(), batch_dims));
@@ -230,8 +232,7 @@ T Combine(Reduction reduction, T a, T b) {
         if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
       }
       return reduction == Reduction::kMax ? std::max(a, b) : std::min(a, b);
-    case Reduction::kNone:
-      break;
+    case Reduction::kNone: break;
   }
   return b;
 }
@@ -248,7 +249,8 @@ absl::Status ScatterRuns(KernelContext& context, Reduction reduction, const Tens
     }
     Tensor& output = value.mutable_tensor();
     for (size_t k = 0; k < places.size(); ++k) {
-      CopyElements(type, updates.data(), static_cast<int64_t>(k) * run, output.mutable_data(), places[k], run);
+      CopyElements(type, updates.data(), static_cast<int64_t>(k) * run, output.mutable_data(),
+                   places[k], run);
     }
     context.SetOutput(0, std::move(value));
     return absl::OkStatus();
@@ -259,7 +261,7 @@ absl::Status ScatterRuns(KernelContext& context, Reduction reduction, const Tens
   if (type == ElementType::kBool && reduction != Reduction::kNone) {
     // On bools: add and max are or, mul and min are and.
     reduction = reduction == Reduction::kAdd || reduction == Reduction::kMax ? Reduction::kMax
-                                                                            : Reduction::kMin;
+                                                                             : Reduction::kMin;
   }
   ASSIGN_OR_RETURN(const Tensor wide, WidenTensor(context, context.input(0)));
   ASSIGN_OR_RETURN(Tensor result, wide.Clone(context.pool()));
@@ -285,8 +287,9 @@ absl::Status ScatterElements(const ScatterAttributes& attributes, KernelContext&
   const Tensor& updates = context.input(2);
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, data.rank()));
   if (updates.dims() != indices.dims()) {
-    return absl::InvalidArgumentError(absl::StrCat("updates is ", TypeAndDims(updates), ", indices is ",
-                                                   TypeAndDims(indices), ", expected the same shape"));
+    return absl::InvalidArgumentError(absl::StrCat("updates is ", TypeAndDims(updates),
+                                                   ", indices is ", TypeAndDims(indices),
+                                                   ", expected the same shape"));
   }
   std::vector<int64_t> places(static_cast<size_t>(indices.size()));
   RETURN_IF_ERROR(ForEachElementIndex(indices, data.dims(), axis,
@@ -303,8 +306,8 @@ absl::Status ScatterNd(const ScatterAttributes& attributes, KernelContext& conte
   expected.insert(expected.end(), data.dims().begin() + indices.dim(indices.rank() - 1),
                   data.dims().end());
   if (updates.dims() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat("updates is ", TypeAndDims(updates), ", expected ",
-                                                   DimsToString(expected)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("updates is ", TypeAndDims(updates), ", expected ", DimsToString(expected)));
   }
   return ScatterRuns(context, attributes.reduction, updates, tuples.places, tuples.run);
 }
@@ -322,7 +325,8 @@ absl::StatusOr<TensorScatterAttributes> ParseTensorScatter(const NodeInfo& node)
   return TensorScatterAttributes{node.IntOr("axis", -2), mode == "circular"};
 }
 
-// A cache [batch, ..., max_length, ...] gets `update` written along `axis`, from write_indices[batch] on.
+// A cache [batch, ..., max_length, ...] gets `update` written along `axis`, from
+// write_indices[batch] on.
 absl::Status TensorScatter(const TensorScatterAttributes& attributes, KernelContext& context) {
   const Tensor& past = context.input(0);
   const Tensor& update = context.input(1);
@@ -332,17 +336,17 @@ absl::Status TensorScatter(const TensorScatterAttributes& attributes, KernelCont
     fits = d == axis ? update.dim(d) <= past.dim(d) : update.dim(d) == past.dim(d);
   }
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("update ", TypeAndDims(update), " does not fit cache ",
-                                                   TypeAndDims(past), " along axis ", axis,
-                                                   " (which cannot be the batch axis)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("update ", TypeAndDims(update), " does not fit cache ", TypeAndDims(past),
+                     " along axis ", axis, " (which cannot be the batch axis)"));
   }
   const int64_t batch = past.dim(0);
   Dims starts(static_cast<size_t>(batch), 0);
   if (context.has_input(2)) {
     ASSIGN_OR_RETURN(starts, ReadInts(context.input(2)));
     if (static_cast<int64_t>(starts.size()) != batch) {
-      return absl::InvalidArgumentError(absl::StrCat("write_indices has ", starts.size(),
-                                                     " elements, expected ", batch));
+      return absl::InvalidArgumentError(
+          absl::StrCat("write_indices has ", starts.size(), " elements, expected ", batch));
     }
   }
   const AxisView cache = ViewAround(past.dims(), axis);
@@ -353,8 +357,8 @@ absl::Status TensorScatter(const TensorScatterAttributes& attributes, KernelCont
     const int64_t start = starts[o / per_batch];
     if (start < 0 || (!attributes.circular && start > cache.axis - length) ||
         (attributes.circular && start > std::numeric_limits<int64_t>::max() - length)) {
-      return absl::InvalidArgumentError(absl::StrCat("write index ", start, " with an update of ", length,
-                                                     " leaves the cache of ", cache.axis));
+      return absl::InvalidArgumentError(absl::StrCat("write index ", start, " with an update of ",
+                                                     length, " leaves the cache of ", cache.axis));
     }
     for (int64_t i = 0; i < length; ++i) {
       places.push_back((o * cache.axis + (start + i) % cache.axis) * cache.inner);
@@ -398,8 +402,8 @@ absl::Status Compress(const CompressAttributes& attributes, KernelContext& conte
   int64_t to = 0;
   for (int64_t o = 0; o < view.outer; ++o) {
     for (int64_t i : kept) {
-      CopyElements(data.type(), data.data(), (o * view.axis + i) * view.inner, output->mutable_data(), to,
-                   view.inner);
+      CopyElements(data.type(), data.data(), (o * view.axis + i) * view.inner,
+                   output->mutable_data(), to, view.inner);
       to += view.inner;
     }
   }

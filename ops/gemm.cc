@@ -12,7 +12,8 @@
 namespace onnx_run {
 namespace {
 
-// Sums are made in pieces of so many products: a panel of the right operand stays in the first cache.
+// Sums are made in pieces of so many products: a panel of the right operand stays in the first
+// cache.
 constexpr int64_t kDepth = 256;
 // A block of the left operand stays in the second cache, or all of it when it is small.
 constexpr int64_t kBlockRows = 240;
@@ -55,7 +56,8 @@ absl::Status Exhausted() {
   return absl::ResourceExhaustedError("no memory left for the blocks of a matrix product");
 }
 
-// Rows [begin, end), a tile's rows after another's, each tile with its rows side by side for each k.
+// Rows [begin, end), a tile's rows after another's, each tile with its rows side by side for each
+// k.
 template <typename T>
 void PackLeft(const GemmKernels<T>& kernels, const Matrix<T>& a, int64_t begin, int64_t end,
               int64_t k_begin, int64_t k_end, T* to) {
@@ -146,8 +148,7 @@ class BlockRunner {
         left_(scratch),
         right_(scratch + RoundUp(cut.left_elements, 16)) {}
 
-  void Run(int64_t number, const GemmProblem<T>& problem, int64_t row_block,
-           int64_t column_block) {
+  void Run(int64_t number, const GemmProblem<T>& problem, int64_t row_block, int64_t column_block) {
     const int64_t row_begin = row_block * cut_.block_rows;
     const int64_t row_end = std::min(size_.m, row_begin + cut_.block_rows);
     const int64_t begin = column_block * cut_.block_columns;
@@ -172,8 +173,8 @@ class BlockRunner {
         PackLeft(kernels_, problem.a, row_begin, row_end, k, k_end, left);
       }
       const int64_t full = begin + (end - begin) / kernels_.tile_columns * kernels_.tile_columns;
-      const PanelRequest<T> request{k, k_end, in_place ? full : begin, end,
-                                    kernels_.tile_columns, right_};
+      const PanelRequest<T> request{
+          k, k_end, in_place ? full : begin, end, kernels_.tile_columns, right_};
       if (problem.panels != nullptr) {
         problem.panels->Pack(number, request);
       } else if (request.begin < request.end) {
@@ -237,8 +238,8 @@ absl::Status RunBlocked(KernelContext& context, const GemmSize& size, int64_t co
   return exhausted ? Exhausted() : absl::OkStatus();
 }
 
-// Few rows or columns: sums along memory, without laying anything out in panels, but for b itself when
-// its columns are not contiguous.
+// Few rows or columns: sums along memory, without laying anything out in panels, but for b itself
+// when its columns are not contiguous.
 template <typename T>
 absl::Status RunDots(KernelContext& context, const GemmSize& size, int64_t count, bool pack,
                      absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
@@ -293,9 +294,9 @@ absl::Status RunDots(KernelContext& context, const GemmSize& size, int64_t count
       }
     }
   };
-  context.ParallelFor(count * parts,
-                      std::max<int64_t>(1, kGrain / (strip_work * std::min(strips_at_once, strips))),
-                      run);
+  context.ParallelFor(
+      count * parts, std::max<int64_t>(1, kGrain / (strip_work * std::min(strips_at_once, strips))),
+      run);
   return exhausted ? Exhausted() : absl::OkStatus();
 }
 

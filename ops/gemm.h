@@ -25,9 +25,9 @@ struct Matrix {
   int64_t column_stride = 0;
 };
 
-// A part of the right operand to be laid out in panels of `panel_columns` columns: column `begin + p *
-// panel_columns + j` of row `k_begin + k` goes to to[(p * (k_end - k_begin) + k) * panel_columns + j].
-// The rest of the last panel is filled with zeros.
+// A part of the right operand to be laid out in panels of `panel_columns` columns: column `begin +
+// p * panel_columns + j` of row `k_begin + k` goes to to[(p * (k_end - k_begin) + k) *
+// panel_columns + j]. The rest of the last panel is filled with zeros.
 template <typename T>
 struct PanelRequest {
   int64_t k_begin;
@@ -55,16 +55,16 @@ struct GemmSize {
 
 template <typename T>
 struct GemmProblem {
-  Matrix<T> a;                            // m x k
-  Matrix<T> b;                            // k x n, without `panels`
+  Matrix<T> a;  // m x k
+  Matrix<T> b;  // k x n, without `panels`
   const PanelSource<T>* panels = nullptr;
-  T* c = nullptr;                         // m x n, neighbours in a row side by side
+  T* c = nullptr;  // m x n, neighbours in a row side by side
   int64_t c_stride = 0;
-  const T* row_bias = nullptr;            // m, or none
+  const T* row_bias = nullptr;  // m, or none
 };
 
-// c = a b + row_bias, for `count` problems of one size. T: float, double and all integers, which wrap.
-// Errors: ResourceExhausted.
+// c = a b + row_bias, for `count` problems of one size. T: float, double and all integers, which
+// wrap. Errors: ResourceExhausted.
 template <typename T>
 absl::Status RunGemms(KernelContext& context, const GemmSize& size, int64_t count,
                       absl::FunctionRef<GemmProblem<T>(int64_t problem)> problem);

@@ -184,8 +184,8 @@ void Dot(const DotTile<T>& tile, int rows, int columns) {
   }
 }
 
-// kVectors neighbouring vectors from element i on. Even and odd taps are summed apart: twice as many sums
-// under way at a time.
+// kVectors neighbouring vectors from element i on. Even and odd taps are summed apart: twice as
+// many sums under way at a time.
 template <int kVectors, class D, typename T = hn::TFromD<D>>
 HWY_ATTR void RunTaps(D d, const TapsRow<T>& row, int64_t i) {
   using V = hn::Vec<D>;
@@ -248,7 +248,8 @@ HWY_ATTR void Taps(const TapsRow<T>& row) {
 template <typename T>
 GemmKernels<T> MakeKernels() {
   return {kTileRows, static_cast<int>(2 * hn::Lanes(hn::ScalableTag<T>())),
-          &RowsOf,   &Tile<T>, &Dot<T>, &Taps<T>};
+          &RowsOf,   &Tile<T>,
+          &Dot<T>,   &Taps<T>};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The innermost loops of matrix products and convolutions, compiled once for each instruction set.
 //
-// Each element of a result is a sum in an order that depends on the length of the sum alone, not on where
-// the element lies in a tile: any split of the work gives the same bits. What differs between
+// Each element of a result is a sum in an order that depends on the length of the sum alone, not on
+// where the element lies in a tile: any split of the work gives the same bits. What differs between
 // instruction sets is the width of the lanes and whether a product is rounded before it is added.
 #ifndef ONNX_RUN_OPS_GEMM_KERNELS_H_
 #define ONNX_RUN_OPS_GEMM_KERNELS_H_
@@ -15,8 +15,8 @@ inline constexpr int kMaxTileColumns = 32;
 
 // What is done with a tile's sums.
 enum class TileStore : uint8_t {
-  kSet,     // c = sum, plus the row's bias when there is one
-  kAdd,     // c += sum
+  kSet,  // c = sum, plus the row's bias when there is one
+  kAdd,  // c += sum
 };
 
 // One tile of `rows` x tile_columns: sums over k of a[k][row] * b[k][column]. `a` is packed: `rows`
@@ -48,8 +48,8 @@ struct DotTile {
   const T* row_bias;  // may be nullptr
 };
 
-// A row of a depthwise convolution whose input has been laid out so that neighbours in the output read
-// neighbours in the input: out[i] = bias + sum over taps of weight[t] * base[distance[t] + i].
+// A row of a depthwise convolution whose input has been laid out so that neighbours in the output
+// read neighbours in the input: out[i] = bias + sum over taps of weight[t] * base[distance[t] + i].
 template <typename T>
 struct TapsRow {
   const T* base;

@@ -257,27 +257,26 @@ absl::Status SampleBetween(const GridSampleAttributes& attributes, const GridSha
     RETURN_IF_ERROR(VisitType(Floats(), result.type(), [&]<typename T>(Tag<T>) {
       const T* in = real.values.data_as<T>();
       T* out = result.mutable_data_as<T>();
-      ForEachSample<G>(
-          context, attributes, x, grid, shape.outputs, shape.channels,
-          [&](int64_t image, int64_t o, const Sample& sample) {
-            const size_t taps = sample.indices.size();
-            for (int64_t c = 0; c < shape.channels; ++c) {
-              const int64_t plane = image * shape.channels + c;
-              for (int part = 0; part < parts; ++part) {
-                const T* from = in + plane * shape.plane * parts + part;
-                double sum = 0;
-                for (size_t i = 0; i < taps; ++i) {
-                  sum += sample.weights[i] * static_cast<double>(from[sample.indices[i] * parts]);
-                }
-                out[(plane * shape.outputs + o) * parts + part] = static_cast<T>(sum);
-              }
-            }
-          });
+      ForEachSample<G>(context, attributes, x, grid, shape.outputs, shape.channels,
+                       [&](int64_t image, int64_t o, const Sample& sample) {
+                         const size_t taps = sample.indices.size();
+                         for (int64_t c = 0; c < shape.channels; ++c) {
+                           const int64_t plane = image * shape.channels + c;
+                           for (int part = 0; part < parts; ++part) {
+                             const T* from = in + plane * shape.plane * parts + part;
+                             double sum = 0;
+                             for (size_t i = 0; i < taps; ++i) {
+                               sum += sample.weights[i] *
+                                      static_cast<double>(from[sample.indices[i] * parts]);
+                             }
+                             out[(plane * shape.outputs + o) * parts + part] = static_cast<T>(sum);
+                           }
+                         }
+                       });
       return absl::OkStatus();
     }));
   }
-  return SetOutputFromReal(context, 0, std::move(result), x.type(),
-                           IntegerRounding::kTowardsZero);
+  return SetOutputFromReal(context, 0, std::move(result), x.type(), IntegerRounding::kTowardsZero);
 }
 
 absl::Status GridSample(const GridSampleAttributes& attributes, KernelContext& context) {

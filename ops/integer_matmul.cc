@@ -1,5 +1,5 @@
-// MatMulInteger, QLinearMatMul, ConvInteger and QLinearConv: products of quantized numbers, summed exactly
-// in 32 bits, which wrap.
+// MatMulInteger, QLinearMatMul, ConvInteger and QLinearConv: products of quantized numbers, summed
+// exactly in 32 bits, which wrap.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
-// Where the elements of a small tensor stand beside the rows (along the last dimension) of a large one that
-// it is broadcast to.
+// Where the elements of a small tensor stand beside the rows (along the last dimension) of a large
+// one that it is broadcast to.
 class BroadcastRows {
  public:
   // Both dims have the same rank, at least 1.
@@ -49,8 +49,8 @@ class BroadcastRows {
   Dims strides_;
 };
 
-// The dims of a scale or zero point beside a tensor of `dims`: one element; a vector along `axis`; or
-// dims that broadcast to `dims`.
+// The dims of a scale or zero point beside a tensor of `dims`: one element; a vector along `axis`;
+// or dims that broadcast to `dims`.
 absl::StatusOr<Dims> AlignToAxis(const Tensor& small, absl::Span<const int64_t> dims, int axis,
                                  absl::string_view name) {
   Dims aligned(dims.size(), 1);
@@ -78,7 +78,8 @@ absl::StatusOr<Dims> AlignToAxis(const Tensor& small, absl::Span<const int64_t> 
 template <typename T>
 absl::StatusOr<Tensor> Centered(KernelContext& context, const Tensor& x, const Tensor* zero_point,
                                 int axis, absl::string_view name) {
-  constexpr ElementType kType = std::is_same_v<T, double> ? ElementType::kDouble : ElementType::kInt32;
+  constexpr ElementType kType =
+      std::is_same_v<T, double> ? ElementType::kDouble : ElementType::kInt32;
   ASSIGN_OR_RETURN(Tensor result, ConvertTensor(context, x, kType));
   if (zero_point == nullptr || x.rank() == 0) return result;
   ASSIGN_OR_RETURN(const Dims dims, AlignToAxis(*zero_point, x.dims(), axis, name));
@@ -126,10 +127,10 @@ absl::Status ConvInteger(const ConvAttributes& attributes, KernelContext& contex
   const Tensor& x_in = context.input(0);
   const Tensor& w_in = context.input(1);
   ASSIGN_OR_RETURN(const ConvShape shape, MakeConvShape(attributes, x_in, w_in, nullptr));
-  ASSIGN_OR_RETURN(const Tensor x, Centered<int32_t>(context, x_in, InputOrNull(context, 2), -1,
-                                                     "x_zero_point"));
-  ASSIGN_OR_RETURN(const Tensor w, Centered<int32_t>(context, w_in, InputOrNull(context, 3), 0,
-                                                     "w_zero_point"));
+  ASSIGN_OR_RETURN(const Tensor x,
+                   Centered<int32_t>(context, x_in, InputOrNull(context, 2), -1, "x_zero_point"));
+  ASSIGN_OR_RETURN(const Tensor w,
+                   Centered<int32_t>(context, w_in, InputOrNull(context, 3), 0, "w_zero_point"));
   ASSIGN_OR_RETURN(Tensor * output, context.Output(0, ElementType::kInt32, shape.OutputDims()));
   return RunConv<int32_t>(context, shape, x.data_as<int32_t>(), w.data_as<int32_t>(), nullptr,
                           output->mutable_data_as<int32_t>());
@@ -143,7 +144,8 @@ struct Scale {
 absl::StatusOr<Scale> ReadScale(KernelContext& context, int input, absl::Span<const int64_t> dims,
                                 int axis, absl::string_view name) {
   Scale scale;
-  ASSIGN_OR_RETURN(scale.values, ConvertTensor(context, context.input(input), ElementType::kDouble));
+  ASSIGN_OR_RETURN(scale.values,
+                   ConvertTensor(context, context.input(input), ElementType::kDouble));
   ASSIGN_OR_RETURN(scale.dims, AlignToAxis(context.input(input), dims, axis, name));
   return scale;
 }
@@ -177,8 +179,8 @@ class Quantizer {
   double high_ = 255;
 };
 
-// Output 0 is `sums` (T) times a_scale * b_scale / y_scale, quantized. `inputs`: of the three scales and
-// the output's zero point; `axes`: along which a vector of each goes.
+// Output 0 is `sums` (T) times a_scale * b_scale / y_scale, quantized. `inputs`: of the three
+// scales and the output's zero point; `axes`: along which a vector of each goes.
 template <typename T>
 absl::Status Requantize(KernelContext& context, const Tensor& sums, absl::Span<const int> inputs,
                         absl::Span<const int> axes) {
@@ -207,8 +209,8 @@ absl::Status Requantize(KernelContext& context, const Tensor& sums, absl::Span<c
           if (zero_rows.step() == 0) {
             const Quantizer quantizer(zero.type(), LoadCode(zero.data(), zero.type(), zero_offset));
             for (int64_t i = 0; i < n; ++i) {
-              const double scale =
-                  a_scale[i * a_rows.step()] * b_scale[i * b_rows.step()] / y_scale[i * y_rows.step()];
+              const double scale = a_scale[i * a_rows.step()] * b_scale[i * b_rows.step()] /
+                                   y_scale[i * y_rows.step()];
               quantizer.Store(output->mutable_data(), row * n + i, in[row * n + i] * scale);
             }
             continue;
@@ -216,8 +218,8 @@ absl::Status Requantize(KernelContext& context, const Tensor& sums, absl::Span<c
           for (int64_t i = 0; i < n; ++i) {
             const Quantizer quantizer(zero.type(),
                                       LoadCode(zero.data(), zero.type(), zero_offset + i));
-            const double scale =
-                a_scale[i * a_rows.step()] * b_scale[i * b_rows.step()] / y_scale[i * y_rows.step()];
+            const double scale = a_scale[i * a_rows.step()] * b_scale[i * b_rows.step()] /
+                                 y_scale[i * y_rows.step()];
             quantizer.Store(output->mutable_data(), row * n + i, in[row * n + i] * scale);
           }
         }
@@ -229,13 +231,13 @@ template <typename T>
 absl::Status RunQLinearMatMul(KernelContext& context, const MatMulShape& shape, ElementType type) {
   const Tensor& a_in = context.input(0);
   const Tensor& b_in = context.input(3);
-  ASSIGN_OR_RETURN(const Tensor a, Centered<T>(context, a_in, &context.input(2), RowAxis(a_in),
-                                               "a_zero_point"));
-  ASSIGN_OR_RETURN(const Tensor b, Centered<T>(context, b_in, &context.input(5), LastAxis(b_in),
-                                               "b_zero_point"));
+  ASSIGN_OR_RETURN(const Tensor a,
+                   Centered<T>(context, a_in, &context.input(2), RowAxis(a_in), "a_zero_point"));
+  ASSIGN_OR_RETURN(const Tensor b,
+                   Centered<T>(context, b_in, &context.input(5), LastAxis(b_in), "b_zero_point"));
   ASSIGN_OR_RETURN(Tensor sums, context.Allocate(type, shape.output));
-  RETURN_IF_ERROR(RunMatMul<T>(context, shape, a.data_as<T>(), b.data_as<T>(),
-                               sums.mutable_data_as<T>()));
+  RETURN_IF_ERROR(
+      RunMatMul<T>(context, shape, a.data_as<T>(), b.data_as<T>(), sums.mutable_data_as<T>()));
   // A vector goes along the rows of a and the columns of b; one of the output along its columns.
   const int rank = std::max(1, sums.rank());
   const int columns = rank - 1;
@@ -270,11 +272,10 @@ absl::Status QLinearConv(const ConvAttributes& attributes, KernelContext& contex
   return Requantize<int32_t>(context, sums, {1, 4, 6, 7}, {-1, 1, -1});
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<MatMulInteger>("MatMulInteger", 10),
-    Rows<QLinearMatMul>("QLinearMatMul", 10, 21),
-    Rows<ParseConv, ConvInteger>("ConvInteger", 10),
-    Rows<ParseConv, QLinearConv>("QLinearConv", 10));
+constexpr auto kKernels = KernelTable(Rows<MatMulInteger>("MatMulInteger", 10),
+                                      Rows<QLinearMatMul>("QLinearMatMul", 10, 21),
+                                      Rows<ParseConv, ConvInteger>("ConvInteger", 10),
+                                      Rows<ParseConv, QLinearConv>("QLinearConv", 10));
 
 }  // namespace
 

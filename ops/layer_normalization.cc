@@ -1,5 +1,5 @@
-// Normalisation over axes of each sample: LayerNormalization, RMSNormalization, MeanVarianceNormalization,
-// LpNormalization and LRN; all versions.
+// Normalisation over axes of each sample: LayerNormalization, RMSNormalization,
+// MeanVarianceNormalization, LpNormalization and LRN; all versions.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -73,9 +73,8 @@ absl::StatusOr<RowFactors> ReadFactors(KernelContext& context, int input,
   if (absl::MakeSpan(in.dims()) != target) {
     const absl::StatusOr<Dims> both = BroadcastDims(in.dims(), target);
     if (!both.ok() || absl::MakeSpan(*both) != target) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " is ", TypeAndDims(in),
-                                                     ", expected what broadcasts to ",
-                                                     DimsToString(target)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " is ", TypeAndDims(in), ", expected what broadcasts to ", DimsToString(target)));
     }
     ASSIGN_OR_RETURN(Tensor expanded, context.Allocate(ElementType::kDouble, target));
     const Dims own = StridesOf(in.dims());
@@ -134,18 +133,17 @@ absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
   RETURN_IF_ERROR(ComputeOutput(context, 0, type, x.dims(), [&](Tensor& output) {
     return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
       const int64_t n = view.n;
-      context.ParallelFor(
-          mean.size(), std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
-          [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-              const T* in = x.data_as<T>() + i * n;
-              const Moments moments = MomentsOf(in, n);
-              means[i] = moments.mean;
-              inverses[i] = 1 / std::sqrt(moments.variance + attributes.epsilon);
-              NormalizeRow(in, means[i], inverses[i], scale.Row(i, n), bias.Row(i, n), n,
-                           output.mutable_data_as<T>() + i * n);
-            }
-          });
+      context.ParallelFor(mean.size(), std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) {
+                              const T* in = x.data_as<T>() + i * n;
+                              const Moments moments = MomentsOf(in, n);
+                              means[i] = moments.mean;
+                              inverses[i] = 1 / std::sqrt(moments.variance + attributes.epsilon);
+                              NormalizeRow(in, means[i], inverses[i], scale.Row(i, n),
+                                           bias.Row(i, n), n, output.mutable_data_as<T>() + i * n);
+                            }
+                          });
       return absl::OkStatus();
     });
   }));
@@ -167,8 +165,8 @@ absl::Status RmsNormalization(const LayerNormalizationAttributes& attributes,
   ASSIGN_OR_RETURN(const RowFactors scale,
                    ReadFactors(context, 1, x_in.dims(), view.axis, "scale"));
   const bool wide = x_in.type() == ElementType::kDouble || type == ElementType::kDouble;
-  ASSIGN_OR_RETURN(const Tensor x, ConvertTensor(context, x_in, wide ? ElementType::kDouble
-                                                                     : ElementType::kFloat));
+  ASSIGN_OR_RETURN(const Tensor x,
+                   ConvertTensor(context, x_in, wide ? ElementType::kDouble : ElementType::kFloat));
   const auto run = [&]<typename T>(Tensor& output) {
     const int64_t n = view.n;
     context.ParallelFor(view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
@@ -193,7 +191,8 @@ absl::Status RmsNormalization(const LayerNormalizationAttributes& attributes,
   return SetOutputNarrowed(context, 0, std::move(result), type);
 }
 
-// --- MeanVarianceNormalization ---------------------------------------------------------------------
+// --- MeanVarianceNormalization
+// ---------------------------------------------------------------------
 
 absl::StatusOr<std::vector<int64_t>> ParseAxes(const NodeInfo& node) { return node.Ints("axes"); }
 
@@ -244,7 +243,8 @@ absl::Status MeanVarianceNormalization(const std::vector<int64_t>& axes_attribut
   });
 }
 
-// --- LpNormalization ---------------------------------------------------------------------------------
+// --- LpNormalization
+// ---------------------------------------------------------------------------------
 
 struct LpNormalizationAttributes {
   int64_t axis;
@@ -298,7 +298,8 @@ absl::Status LpNormalization(const LpNormalizationAttributes& attributes, Kernel
   });
 }
 
-// --- LRN -----------------------------------------------------------------------------------------------
+// --- LRN
+// -----------------------------------------------------------------------------------------------
 
 struct LrnAttributes {
   double alpha;
@@ -358,13 +359,13 @@ absl::Status Lrn(const LrnAttributes& attributes, KernelContext& context) {
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseLayerNormalization, LayerNormalization>("LayerNormalization", 17)
-        .Infer(InferLayerNormalization),
-    Rows<ParseLayerNormalization, RmsNormalization>("RMSNormalization", 23),
-    Rows<ParseAxes, MeanVarianceNormalization>("MeanVarianceNormalization", 9, 13),
-    Rows<ParseLpNormalization, LpNormalization>("LpNormalization", 1, 22),
-    Rows<ParseLrn, Lrn>("LRN", 1, 13));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseLayerNormalization, LayerNormalization>("LayerNormalization", 17)
+                    .Infer(InferLayerNormalization),
+                Rows<ParseLayerNormalization, RmsNormalization>("RMSNormalization", 23),
+                Rows<ParseAxes, MeanVarianceNormalization>("MeanVarianceNormalization", 9, 13),
+                Rows<ParseLpNormalization, LpNormalization>("LpNormalization", 1, 22),
+                Rows<ParseLrn, Lrn>("LRN", 1, 13));
 
 }  // namespace
 

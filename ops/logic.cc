@@ -13,23 +13,33 @@ namespace {
 
 struct EqualOp {
   template <typename T>
-  bool operator()(const T& a, const T& b) const { return a == b; }
+  bool operator()(const T& a, const T& b) const {
+    return a == b;
+  }
 };
 struct GreaterOp {
   template <typename T>
-  bool operator()(T a, T b) const { return a > b; }
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
 };
 struct GreaterOrEqualOp {
   template <typename T>
-  bool operator()(T a, T b) const { return a >= b; }
+  bool operator()(T a, T b) const {
+    return a >= b;
+  }
 };
 struct LessOp {
   template <typename T>
-  bool operator()(T a, T b) const { return a < b; }
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
 };
 struct LessOrEqualOp {
   template <typename T>
-  bool operator()(T a, T b) const { return a <= b; }
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
 };
 struct AndOp {
   bool operator()(uint8_t a, uint8_t b) const { return (a != 0) & (b != 0); }
@@ -99,12 +109,9 @@ constexpr auto kKernels = KernelTable(
     Rows<ParseOldBroadcast, OldBinary<LessOp, Numbers>>("Less", 1),
     Rows<Binary<LessOp, Numbers>>("Less", 7, 9, 13),
     Rows<Binary<LessOrEqualOp, Numbers>>("LessOrEqual", 12, 16),
-    Rows<ParseOldBroadcast, OldBinary<AndOp, Bool>>("And", 1),
-    Rows<Binary<AndOp, Bool>>("And", 7),
-    Rows<ParseOldBroadcast, OldBinary<OrOp, Bool>>("Or", 1),
-    Rows<Binary<OrOp, Bool>>("Or", 7),
-    Rows<ParseOldBroadcast, OldBinary<XorOp, Bool>>("Xor", 1),
-    Rows<Binary<XorOp, Bool>>("Xor", 7),
+    Rows<ParseOldBroadcast, OldBinary<AndOp, Bool>>("And", 1), Rows<Binary<AndOp, Bool>>("And", 7),
+    Rows<ParseOldBroadcast, OldBinary<OrOp, Bool>>("Or", 1), Rows<Binary<OrOp, Bool>>("Or", 7),
+    Rows<ParseOldBroadcast, OldBinary<XorOp, Bool>>("Xor", 1), Rows<Binary<XorOp, Bool>>("Xor", 7),
     Rows<Where>("Where", 9, 16));
 
 }  // namespace

@@ -22,8 +22,8 @@ template <typename T>
 using GemmType = std::conditional_t<std::is_same_v<T, uint32_t>, int32_t, T>;
 
 // The index of the first element of matrix number `number`, of `dims` broadcast to `batch`.
-int64_t BatchOffset(absl::Span<const int64_t> batch, absl::Span<const int64_t> dims,
-                    int64_t number, int64_t matrix) {
+int64_t BatchOffset(absl::Span<const int64_t> batch, absl::Span<const int64_t> dims, int64_t number,
+                    int64_t matrix) {
   int64_t offset = 0;
   int64_t stride = matrix;
   const size_t skipped = batch.size() - dims.size();
@@ -151,8 +151,8 @@ T Combine(T product, T c, double alpha, double beta) {
   }
 }
 
-// y = alpha y + beta c, `c` broadcast to y's rows and columns by strides of 0 or 1. Integers with factors
-// that are none are scaled in double and cast back.
+// y = alpha y + beta c, `c` broadcast to y's rows and columns by strides of 0 or 1. Integers with
+// factors that are none are scaled in double and cast back.
 template <typename T>
 void AddScaled(KernelContext& context, const GemmAttributes& attributes, const GemmSize& size,
                const T* c, int64_t row_stride, int64_t column_stride, ElementType type, T* y) {
@@ -167,47 +167,48 @@ void AddScaled(KernelContext& context, const GemmAttributes& attributes, const G
     c = &zero;
     row_stride = column_stride = 0;
   }
-  context.ParallelFor(size.m, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, size.n)),
-                      [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T* row = y + i * size.n;
-      const T* x = c + i * row_stride;
-      if (plain) {
-        if (column_stride == 1) {
-          for (int64_t j = 0; j < size.n; ++j) row[j] = static_cast<T>(row[j] + x[j]);
-        } else {
-          for (int64_t j = 0; j < size.n; ++j) row[j] = static_cast<T>(row[j] + *x);
+  context.ParallelFor(
+      size.m, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, size.n)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          T* row = y + i * size.n;
+          const T* x = c + i * row_stride;
+          if (plain) {
+            if (column_stride == 1) {
+              for (int64_t j = 0; j < size.n; ++j) row[j] = static_cast<T>(row[j] + x[j]);
+            } else {
+              for (int64_t j = 0; j < size.n; ++j) row[j] = static_cast<T>(row[j] + *x);
+            }
+          } else if (std::is_floating_point_v<T> || integral) {
+            for (int64_t j = 0; j < size.n; ++j) {
+              row[j] = Combine(row[j], x[j * column_stride], alpha, beta);
+            }
+          } else {
+            for (int64_t j = 0; j < size.n; ++j) {
+              const double product = CodeToDouble(static_cast<uint64_t>(row[j]), type);
+              const double addend = CodeToDouble(static_cast<uint64_t>(x[j * column_stride]), type);
+              row[j] = static_cast<T>(CodeFromDouble(product * alpha + addend * beta, type));
+            }
+          }
         }
-      } else if (std::is_floating_point_v<T> || integral) {
-        for (int64_t j = 0; j < size.n; ++j) {
-          row[j] = Combine(row[j], x[j * column_stride], alpha, beta);
-        }
-      } else {
-        for (int64_t j = 0; j < size.n; ++j) {
-          const double product = CodeToDouble(static_cast<uint64_t>(row[j]), type);
-          const double addend = CodeToDouble(static_cast<uint64_t>(x[j * column_stride]), type);
-          row[j] = static_cast<T>(CodeFromDouble(product * alpha + addend * beta, type));
-        }
-      }
-    }
-  });
+      });
 }
 
 absl::Status Gemm(const GemmAttributes& attributes, KernelContext& context) {
   const Tensor& a_in = context.input(0);
   const Tensor& b_in = context.input(1);
   if (a_in.rank() != 2 || b_in.rank() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "A is ", TypeAndDims(a_in), " and B ", TypeAndDims(b_in), ", expected matrices"));
+    return absl::InvalidArgumentError(absl::StrCat("A is ", TypeAndDims(a_in), " and B ",
+                                                   TypeAndDims(b_in), ", expected matrices"));
   }
   const GemmSize size{a_in.dim(attributes.transpose_a ? 1 : 0),
                       b_in.dim(attributes.transpose_b ? 0 : 1),
                       a_in.dim(attributes.transpose_a ? 0 : 1)};
   const int64_t b_rows = b_in.dim(attributes.transpose_b ? 1 : 0);
   if (b_rows != size.k) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("A is ", TypeAndDims(a_in), " and B ", TypeAndDims(b_in),
-                     ", as transposed: ", size.k, " columns meet ", b_rows, " rows"));
+    return absl::InvalidArgumentError(absl::StrCat("A is ", TypeAndDims(a_in), " and B ",
+                                                   TypeAndDims(b_in), ", as transposed: ", size.k,
+                                                   " columns meet ", b_rows, " rows"));
   }
   Tensor c;
   const bool has_c = context.has_input(2) && attributes.beta != 0;
@@ -252,9 +253,8 @@ absl::Status Gemm(const GemmAttributes& attributes, KernelContext& context) {
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<MatMul>("MatMul", 1, 9, 13),
-    Rows<ParseGemm, Gemm>("Gemm", 1, 6, 7, 9, 11, 13));
+constexpr auto kKernels = KernelTable(Rows<MatMul>("MatMul", 1, 9, 13),
+                                      Rows<ParseGemm, Gemm>("Gemm", 1, 6, 7, 9, 11, 13));
 
 }  // namespace
 

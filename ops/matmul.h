@@ -15,9 +15,9 @@ namespace onnx_run {
 
 struct MatMulShape {
   GemmSize size;
-  int64_t count;   // of products
-  Dims a, b;       // what stands before the matrices
-  Dims batch;      // a and b broadcast
+  int64_t count;  // of products
+  Dims a, b;      // what stands before the matrices
+  Dims batch;     // a and b broadcast
   Dims output;
 };
 // InvalidArgument when the shapes do not fit.

@@ -1,4 +1,5 @@
-// NonMaxSuppression: for each batch and class, boxes by falling score that do not overlap better ones.
+// NonMaxSuppression: for each batch and class, boxes by falling score that do not overlap better
+// ones.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -111,8 +112,8 @@ absl::Status NonMaxSuppression(const bool& center, KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseCenterPointBox, NonMaxSuppression>("NonMaxSuppression", 10, 11));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseCenterPointBox, NonMaxSuppression>("NonMaxSuppression", 10, 11));
 
 }  // namespace
 

@@ -24,7 +24,8 @@ void ScaleRow(const T* x, double factor, double addend, int64_t n, T* out) {
   }
 }
 
-// What the rows of a normalisation have in common: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+// What the rows of a normalisation have in common: y = (x - mean) / sqrt(variance + epsilon) *
+// scale + bias.
 struct Affine {
   double factor;
   double addend;
@@ -43,8 +44,8 @@ struct BatchNormalizationAttributes {
   bool spatial;
 };
 
-// Before version 7 an attribute tells training from inference; in 7 and 9 it is training when there are
-// outputs for it; later an attribute tells again.
+// Before version 7 an attribute tells training from inference; in 7 and 9 it is training when there
+// are outputs for it; later an attribute tells again.
 absl::StatusOr<BatchNormalizationAttributes> ParseBatchNormalization(const NodeInfo& node) {
   BatchNormalizationAttributes attributes{node.FloatOr("epsilon", 1e-5F),
                                           node.FloatOr("momentum", 0.9F), false,
@@ -64,8 +65,8 @@ absl::StatusOr<BatchNormalizationAttributes> ParseBatchNormalization(const NodeI
   return attributes;
 }
 
-// The input as rows of `inner` elements that share a channel, each `rows` of them; not `spatial`: every
-// element of an image is a channel of its own.
+// The input as rows of `inner` elements that share a channel, each `rows` of them; not `spatial`:
+// every element of an image is a channel of its own.
 struct ChannelView {
   int64_t batch;
   int64_t channels;
@@ -104,15 +105,14 @@ void NormalizeChannels(const KernelContext& context, const ChannelView& view, co
                         });
     return;
   }
-  context.ParallelFor(view.batch * view.channels,
-                      std::max<int64_t>(1, kNormalizationGrain / (view.inner + 1)),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i) {
-                          const Affine& a = affine[i % view.channels];
-                          ScaleRow(x + i * view.inner, a.factor, a.addend, view.inner,
-                                   y + i * view.inner);
-                        }
-                      });
+  context.ParallelFor(
+      view.batch * view.channels, std::max<int64_t>(1, kNormalizationGrain / (view.inner + 1)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const Affine& a = affine[i % view.channels];
+          ScaleRow(x + i * view.inner, a.factor, a.addend, view.inner, y + i * view.inner);
+        }
+      });
 }
 
 // Output `i`, of the type of input `like`, is `values`.
@@ -238,7 +238,8 @@ absl::Status GroupNormalization(const GroupNormalizationAttributes& attributes,
               const Moments moments = MomentsOf(in, n);
               for (int64_t c = 0; c < group_channels; ++c) {
                 const int64_t group = i % groups;
-                const int64_t which = attributes.scale_of_groups ? group : group * group_channels + c;
+                const int64_t which =
+                    attributes.scale_of_groups ? group : group * group_channels + c;
                 const Affine affine = MakeAffine(moments, attributes.epsilon, s[which], b[which]);
                 ScaleRow(in + c * inner, affine.factor, affine.addend, inner, out + c * inner);
               }

@@ -1,5 +1,5 @@
-// The generator of the random operators: MT19937, seeded and read as numpy.random.RandomState does, which
-// is what the standard's reference uses.
+// The generator of the random operators: MT19937, seeded and read as numpy.random.RandomState does,
+// which is what the standard's reference uses.
 #ifndef ONNX_RUN_OPS_NUMPY_RANDOM_H_
 #define ONNX_RUN_OPS_NUMPY_RANDOM_H_
 

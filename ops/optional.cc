@@ -1,4 +1,5 @@
-// Optional, OptionalGetElement, OptionalHasElement: values that may hold a tensor or sequence, or not.
+// Optional, OptionalGetElement, OptionalHasElement: values that may hold a tensor or sequence, or
+// not.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,13 +20,12 @@ absl::StatusOr<OptionalAttributes> ParseOptional(const NodeInfo& node) {
   OptionalAttributes attributes;
   const Attribute* type = node.Find("type");
   if (type != nullptr) {
-    const bool usable =
-        type->types.size() == 1 && (type->types[0].kind == ValueKind::kTensor ||
-                                    type->types[0].kind == ValueKind::kSequence);
+    const bool usable = type->types.size() == 1 && (type->types[0].kind == ValueKind::kTensor ||
+                                                    type->types[0].kind == ValueKind::kSequence);
     if (!usable) {
-      return node.BadAttribute(
-          "type", type->types.size() == 1 ? TypeToString(type->types[0]) : "nothing",
-          "the type of a tensor or a sequence");
+      return node.BadAttribute("type",
+                               type->types.size() == 1 ? TypeToString(type->types[0]) : "nothing",
+                               "the type of a tensor or a sequence");
     }
     attributes.type = type->types[0];
   } else if (!node.has_input(0)) {
@@ -64,7 +64,8 @@ absl::Status MakeOptional(const OptionalAttributes& attributes, KernelContext& c
     }
     type = *attributes.type;
   }
-  context.SetOutput(0, Value(Optional(std::move(type), std::make_unique<Value>(std::move(element)))));
+  context.SetOutput(0,
+                    Value(Optional(std::move(type), std::make_unique<Value>(std::move(element)))));
   return absl::OkStatus();
 }
 
@@ -86,9 +87,9 @@ absl::Status OptionalGetElement(KernelContext& context) {
   }
   const Optional& optional = context.input_value(0).optional();
   if (optional.element == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input 0 is an empty ", TypeToString(context.input_value(0).type()),
-                     ": there is no element to get"));
+    return absl::InvalidArgumentError(absl::StrCat("input 0 is an empty ",
+                                                   TypeToString(context.input_value(0).type()),
+                                                   ": there is no element to get"));
   }
   // By copy, which shares the elements: the caller may hold the optional still.
   context.SetOutput(0, *optional.element);

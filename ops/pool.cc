@@ -23,7 +23,7 @@ struct PoolAttributes {
   WindowAttributes window;
   bool count_include_pad = false;
   bool column_major = false;  // storage_order 1, of MaxPool's indices
-  double p = 2;       // of LpPool
+  double p = 2;               // of LpPool
 };
 
 // `p` is a float in the first versions, an int since.
@@ -50,8 +50,8 @@ absl::StatusOr<Window> MakePoolWindow(const PoolAttributes& attributes, const Te
                     attributes.window.kernel_shape);
 }
 
-// One window: rows of the input that it meets, and its taps along the last axis, [first, last) of them
-// inside of the input.
+// One window: rows of the input that it meets, and its taps along the last axis, [first, last) of
+// them inside of the input.
 struct PoolView {
   absl::Span<const int64_t> rows;  // index in the plane of each row's first element
   int64_t start;                   // of the first tap inside, along the last axis
@@ -149,13 +149,14 @@ absl::Status Pool(const PoolAttributes& attributes, KernelContext& context, Fn&&
 
 absl::Status AveragePool(const PoolAttributes& attributes, KernelContext& context) {
   const bool with_padding = attributes.count_include_pad;
-  return Pool(attributes, context, [with_padding]<typename T>(const PoolView& view, const T* plane) {
-    double sum = 0;
-    ForEachElement(view, plane, [&](T x) { sum += x; });
-    const int64_t inside = static_cast<int64_t>(view.rows.size()) * view.taps;
-    const int64_t count = with_padding ? view.counted : inside;
-    return count == 0 ? T{0} : static_cast<T>(sum / static_cast<double>(count));
-  });
+  return Pool(attributes, context,
+              [with_padding]<typename T>(const PoolView& view, const T* plane) {
+                double sum = 0;
+                ForEachElement(view, plane, [&](T x) { sum += x; });
+                const int64_t inside = static_cast<int64_t>(view.rows.size()) * view.taps;
+                const int64_t count = with_padding ? view.counted : inside;
+                return count == 0 ? T{0} : static_cast<T>(sum / static_cast<double>(count));
+              });
 }
 
 // (sum |x|^p)^(1/p); padding is 0 and adds nothing.
@@ -324,7 +325,8 @@ absl::Status GlobalLpPool(const double& p, KernelContext& context) {
   });
 }
 
-// --- MaxUnpool --------------------------------------------------------------------------------------
+// --- MaxUnpool
+// --------------------------------------------------------------------------------------
 
 // The size that MaxPool's input most likely had.
 absl::StatusOr<Dims> UnpooledDims(const PoolAttributes& attributes, const Tensor& x) {
@@ -360,9 +362,8 @@ absl::Status MaxUnpool(const PoolAttributes& attributes, KernelContext& context)
     bool fits = dims.size() == inferred.size();
     for (size_t i = 0; fits && i < dims.size(); ++i) fits = dims[i] >= inferred[i];
     if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("output_shape is ", DimsToString(dims),
-                                                     ", expected at least ",
-                                                     DimsToString(inferred)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output_shape is ", DimsToString(dims), ", expected at least ", DimsToString(inferred)));
     }
   }
   ASSIGN_OR_RETURN(const int64_t size, ElementCount(inferred));
@@ -376,8 +377,8 @@ absl::Status MaxUnpool(const PoolAttributes& attributes, KernelContext& context)
       const bool same = dims == inferred;
       for (int64_t i = 0; i < x.size(); ++i) {
         if (index[i] < 0 || index[i] >= size) {
-          return absl::InvalidArgumentError(absl::StrCat("index ", index[i], " at ", i,
-                                                         ", expected from 0 to ", size - 1));
+          return absl::InvalidArgumentError(
+              absl::StrCat("index ", index[i], " at ", i, ", expected from 0 to ", size - 1));
         }
         int64_t to = index[i];
         if (!same) {
@@ -397,14 +398,14 @@ absl::Status MaxUnpool(const PoolAttributes& attributes, KernelContext& context)
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParsePool, AveragePool>("AveragePool", 1, 7, 10, 11, 19, 22),
-    Rows<ParsePool, MaxPool>("MaxPool", 1, 8, 10, 11, 12, 22),
-    Rows<ParsePool, LpPool>("LpPool", 1, 2, 11, 18, 22),
-    Rows<GlobalAveragePool>("GlobalAveragePool", 1, 22),
-    Rows<GlobalMaxPool>("GlobalMaxPool", 1, 22),
-    Rows<ParseGlobalLpPool, GlobalLpPool>("GlobalLpPool", 1, 2, 22),
-    Rows<ParsePool, MaxUnpool>("MaxUnpool", 9, 11, 22));
+constexpr auto kKernels =
+    KernelTable(Rows<ParsePool, AveragePool>("AveragePool", 1, 7, 10, 11, 19, 22),
+                Rows<ParsePool, MaxPool>("MaxPool", 1, 8, 10, 11, 12, 22),
+                Rows<ParsePool, LpPool>("LpPool", 1, 2, 11, 18, 22),
+                Rows<GlobalAveragePool>("GlobalAveragePool", 1, 22),
+                Rows<GlobalMaxPool>("GlobalMaxPool", 1, 22),
+                Rows<ParseGlobalLpPool, GlobalLpPool>("GlobalLpPool", 1, 2, 22),
+                Rows<ParsePool, MaxUnpool>("MaxUnpool", 9, 11, 22));
 
 }  // namespace
 

@@ -55,9 +55,9 @@ void IntegerPowLoop(const ElementRun& run) {
 absl::Status PowOf(const Tensor& exponent, KernelContext& context) {
   const Tensor& base = context.input(0);
   const bool integers = IsInteger(base.type()) && IsInteger(exponent.type());
-  ASSIGN_OR_RETURN(const Tensor y,
-                   ConvertTensor(context, exponent,
-                                 integers ? ElementType::kInt64 : ElementType::kDouble));
+  ASSIGN_OR_RETURN(
+      const Tensor y,
+      ConvertTensor(context, exponent, integers ? ElementType::kInt64 : ElementType::kDouble));
   const Tensor* inputs[] = {&base, &y};
   return VisitType(Types<float, double, int32_t, int64_t>(), base.type(), [&]<typename T>(Tag<T>) {
     const ElementwiseOptions options{.grain = kExpensiveGrain};
@@ -74,9 +74,8 @@ absl::Status OldPow(const OldBroadcast& attributes, KernelContext& context) {
   return PowOf(exponent, context);
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseOldBroadcast, OldPow>("Pow", 1),
-    Rows<Pow>("Pow", 7, 12, 13, 15));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseOldBroadcast, OldPow>("Pow", 1), Rows<Pow>("Pow", 7, 12, 13, 15));
 
 }  // namespace
 

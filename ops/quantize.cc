@@ -1,5 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, all versions: element-wise functions of x,
-// scale and zero point.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, all versions: element-wise functions
+// of x, scale and zero point.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -62,8 +62,8 @@ void Divide(const ElementRun& run, int64_t begin, int64_t n, ElementType precisi
   }
 }
 
-// out[i] = saturate(round(quotient[i]) + zero[i]). Adding `kRounder` and taking it away rounds to an
-// integer, halves to even; the quotient is limited before, to where it saturates anyway.
+// out[i] = saturate(round(quotient[i]) + zero[i]). Adding `kRounder` and taking it away rounds to
+// an integer, halves to even; the quotient is limited before, to where it saturates anyway.
 template <typename D, typename Z>
 void Saturate(const D* quotient, const Z* zero, int64_t zero_step, ElementType type, Z* out,
               int64_t n) {
@@ -95,7 +95,8 @@ void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type)
     Divide(run, begin, n, precision, quotient);
     const Z* zero = run.Input<Z>(2) + begin * run.steps[2];
     Z* out = run.Output<Z>() + begin;
-    if constexpr (std::is_same_v<Z, float>) {  // the engine converts to the float type of the output
+    if constexpr (std::is_same_v<Z,
+                                 float>) {  // the engine converts to the float type of the output
       for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Z>(quotient[i] + zero[i * run.steps[2]]);
     } else {
       Saturate(quotient, zero, run.steps[2], type, out, n);
@@ -108,8 +109,9 @@ absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& conte
   if (context.has_input(2)) {
     const ElementType zero_type = context.input(2).type();
     if (type != ElementType::kUndefined && type != zero_type) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute \"output_dtype\" is ", TypeName(type),
-                                                     ", the zero point is ", TypeName(zero_type)));
+      return absl::InvalidArgumentError(absl::StrCat("attribute \"output_dtype\" is ",
+                                                     TypeName(type), ", the zero point is ",
+                                                     TypeName(zero_type)));
     }
     type = zero_type;
   }
@@ -136,15 +138,15 @@ absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& conte
   const Dims dims = context.input(0).dims();
   ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, operands.x.dims()));
   const Tensor* inputs[] = {&operands.x, &operands.scale, &operands.zero};
-  RETURN_IF_ERROR(VisitType(
-      Types<int8_t, int16_t, uint8_t, uint16_t, float>(), type, [&]<typename Z>(Tag<Z>) {
-        return ElementwiseInto(
-            context, inputs, *output,
-            [&](const ElementRun& run) {
-              if (computed == ElementType::kDouble) return QuantizeRun<double, Z>(run, precision, type);
-              return QuantizeRun<float, Z>(run, precision, type);
-            },
-            {.convert = attributes.convert});
+  RETURN_IF_ERROR(
+      VisitType(Types<int8_t, int16_t, uint8_t, uint16_t, float>(), type, [&]<typename Z>(Tag<Z>) {
+        return ElementwiseInto(context, inputs, *output,
+                               [&](const ElementRun& run) {
+                                 if (computed == ElementType::kDouble)
+                                   return QuantizeRun<double, Z>(run, precision, type);
+                                 return QuantizeRun<float, Z>(run, precision, type);
+                               },
+                               {.convert = attributes.convert});
       }));
   output->set_dims(dims);
   return absl::OkStatus();
@@ -198,14 +200,14 @@ void DequantizeRun(const ElementRun& run) {
   }
 }
 
-// Float results of integers up to 16 bits are computed in float, where only the product rounds. Others go
-// through double: there the product of an integer up to 16 bits is exact, and the output's type rounds.
+// Float results of integers up to 16 bits are computed in float, where only the product rounds.
+// Others go through double: there the product of an integer up to 16 bits is exact, and the
+// output's type rounds.
 absl::Status Dequantize(const DequantizeAttributes& attributes, KernelContext& context) {
   const ElementType x_type = context.input(0).type();
   if (context.has_input(2) && context.input(2).type() != x_type) {
-    return absl::InvalidArgumentError(absl::StrCat("the zero point is ",
-                                                   TypeName(context.input(2).type()), ", x is ",
-                                                   TypeName(x_type)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the zero point is ", TypeName(context.input(2).type()), ", x is ", TypeName(x_type)));
   }
   ElementType type = attributes.output_dtype;
   if (type == ElementType::kUndefined) type = context.input(1).type();
@@ -255,7 +257,8 @@ absl::Status DynamicQuantize(KernelContext& context) {
     const int64_t n = std::min(kBlock, x.size() - begin);
     const float* from = x.data_as<float>() + begin;
     for (int64_t i = 0; i < n; ++i) quotient[i] = from[i] / scale;
-    Saturate(quotient, &zero_code, 0, ElementType::kUint8, y->mutable_data_as<uint8_t>() + begin, n);
+    Saturate(quotient, &zero_code, 0, ElementType::kUint8, y->mutable_data_as<uint8_t>() + begin,
+             n);
   }
   ASSIGN_OR_RETURN(Tensor * scale_output, context.Output(1, ElementType::kFloat, {}));
   *scale_output->mutable_data_as<float>() = scale;
@@ -264,11 +267,12 @@ absl::Status DynamicQuantize(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseDequantize, Dequantize>("DequantizeLinear", 10, 13, 19, 21, 23, 24, 25)
-        .Infer(InferDequantize),
-    Rows<DynamicQuantize>("DynamicQuantizeLinear", 11),
-    Rows<ParseQuantize, Quantize>("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25).Infer(InferQuantize));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseDequantize, Dequantize>("DequantizeLinear", 10, 13, 19, 21, 23, 24, 25)
+                    .Infer(InferDequantize),
+                Rows<DynamicQuantize>("DynamicQuantizeLinear", 11),
+                Rows<ParseQuantize, Quantize>("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25)
+                    .Infer(InferQuantize));
 
 }  // namespace
 

@@ -13,8 +13,8 @@
 namespace onnx_run {
 namespace {
 
-// The dims of `x` with dimension `axis` as blocks and their elements, and those by which a scale with
-// one element for each block is broadcast to them.
+// The dims of `x` with dimension `axis` as blocks and their elements, and those by which a scale
+// with one element for each block is broadcast to them.
 struct BlockDims {
   Dims x;
   Dims scale;
@@ -98,10 +98,10 @@ absl::StatusOr<QuantizeOperands> AlignQuantizeOperands(const QuantizeGranularity
     expected[axis] = blocks;
   }
   if (operands.scale.dims() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the scale is ", TypeAndDims(operands.scale), ", expected dimensions ",
-        DimsToString(expected), " for x ", TypeAndDims(x), ", axis ", axis,
-        blocked ? absl::StrCat(" and block size ", block_size) : ""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the scale is ", TypeAndDims(operands.scale), ", expected dimensions ",
+                     DimsToString(expected), " for x ", TypeAndDims(x), ", axis ", axis,
+                     blocked ? absl::StrCat(" and block size ", block_size) : ""));
   }
   if (!blocked) {
     Dims dims(static_cast<size_t>(x.rank() - axis), 1);

@@ -20,8 +20,8 @@ absl::StatusOr<QuantizeGranularity> ParseGranularity(const NodeInfo& node);
 // An attribute that is a TensorProto.DataType; kUndefined where it is 0 or absent.
 absl::StatusOr<ElementType> ParseOptionalType(const NodeInfo& node, absl::string_view name);
 
-// x, scale and zero point under dims by which the latter two are broadcast to x. The dims of x have one
-// more dimension when it is quantized in blocks.
+// x, scale and zero point under dims by which the latter two are broadcast to x. The dims of x have
+// one more dimension when it is quantized in blocks.
 struct QuantizeOperands {
   Tensor x;
   Tensor scale;

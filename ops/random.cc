@@ -1,5 +1,6 @@
-// RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial: numpy's MT19937 generator,
-// seeded by the attribute, else anew for each run (RunOptions::seed makes that repeatable too).
+// RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial: numpy's MT19937
+// generator, seeded by the attribute, else anew for each run (RunOptions::seed makes that
+// repeatable too).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -37,7 +38,8 @@ absl::StatusOr<RandomAttributes> ParseRandom(const NodeInfo& node) {
     if (number.ok()) {
       attributes.type = ElementTypeFromNumber(*number);
       if (!attributes.type || *attributes.type == ElementType::kString) {
-        return node.BadAttribute("dtype", absl::StrCat(*number), "the number of a numeric data type");
+        return node.BadAttribute("dtype", absl::StrCat(*number),
+                                 "the number of a numeric data type");
       }
     }
   }
@@ -53,7 +55,8 @@ absl::StatusOr<RandomAttributes> ParseRandom(const NodeInfo& node) {
   return attributes;
 }
 
-absl::Status InferRandom(const NodeInfo& node, absl::Span<const Type> inputs, absl::Span<Type> outputs) {
+absl::Status InferRandom(const NodeInfo& node, absl::Span<const Type> inputs,
+                         absl::Span<Type> outputs) {
   ASSIGN_OR_RETURN(const RandomAttributes attributes, ParseRandom(node));
   if (attributes.type) {
     outputs[0] = Type::OfTensor(*attributes.type);
@@ -67,7 +70,8 @@ absl::Status InferRandom(const NodeInfo& node, absl::Span<const Type> inputs, ab
 NumpyRandom Generator(const RandomAttributes& attributes, KernelContext& context) {
   if (!attributes.seed) return NumpyRandom(context.NextRandomSeed());
   const double whole = std::trunc(static_cast<double>(*attributes.seed));
-  return NumpyRandom(std::abs(whole) < 0x1p62 ? static_cast<uint64_t>(static_cast<int64_t>(whole)) : 0);
+  return NumpyRandom(std::abs(whole) < 0x1p62 ? static_cast<uint64_t>(static_cast<int64_t>(whole))
+                                              : 0);
 }
 
 absl::Status OutputDoubles(KernelContext& context, Tensor doubles, ElementType type) {
@@ -79,7 +83,8 @@ absl::Status OutputDoubles(KernelContext& context, Tensor doubles, ElementType t
 template <typename Draw>
 absl::Status Fill(const RandomAttributes& attributes, KernelContext& context, Draw&& draw) {
   const bool like = context.input_count() > 0;
-  const Dims dims = like ? context.input(0).dims() : Dims(attributes.shape.begin(), attributes.shape.end());
+  const Dims dims =
+      like ? context.input(0).dims() : Dims(attributes.shape.begin(), attributes.shape.end());
   const ElementType type =
       attributes.type.value_or(like ? context.input(0).type() : ElementType::kFloat);
   ASSIGN_OR_RETURN(Tensor doubles, context.Allocate(ElementType::kDouble, dims));
@@ -102,9 +107,8 @@ double Normal(NumpyRandom& random) {
 }
 
 absl::Status RandomNormal(const RandomAttributes& attributes, KernelContext& context) {
-  return Fill(attributes, context, [&](NumpyRandom& random) {
-    return attributes.a + attributes.b * Normal(random);
-  });
+  return Fill(attributes, context,
+              [&](NumpyRandom& random) { return attributes.a + attributes.b * Normal(random); });
 }
 
 absl::Status Bernoulli(const RandomAttributes& attributes, KernelContext& context) {
@@ -119,7 +123,8 @@ absl::Status Bernoulli(const RandomAttributes& attributes, KernelContext& contex
     }
     drawn.mutable_data_as<double>()[i] = random.Uniform() < probability ? 1 : 0;
   }
-  return OutputDoubles(context, std::move(drawn), attributes.type.value_or(context.input(0).type()));
+  return OutputDoubles(context, std::move(drawn),
+                       attributes.type.value_or(context.input(0).type()));
 }
 
 // Rows are logarithms of probabilities that need not add up to 1.
@@ -132,7 +137,8 @@ absl::Status Multinomial(const RandomAttributes& attributes, KernelContext& cont
   ASSIGN_OR_RETURN(Tensor logits, ConvertTensor(context, x, ElementType::kDouble));
   const int64_t rows = x.dim(0);
   const int64_t classes = x.dim(1);
-  ASSIGN_OR_RETURN(Tensor drawn, context.Allocate(ElementType::kDouble, {rows, attributes.samples}));
+  ASSIGN_OR_RETURN(Tensor drawn,
+                   context.Allocate(ElementType::kDouble, {rows, attributes.samples}));
   NumpyRandom random = Generator(attributes, context);
   std::vector<double> sums(static_cast<size_t>(classes));
   for (int64_t r = 0; r < rows; ++r) {

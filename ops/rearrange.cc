@@ -1,5 +1,5 @@
-// DepthToSpace, SpaceToDepth, ReverseSequence, Trilu, EyeLike, OneHot, Range, NonZero: elements put to
-// other places, or made from places.
+// DepthToSpace, SpaceToDepth, ReverseSequence, Trilu, EyeLike, OneHot, Range, NonZero: elements put
+// to other places, or made from places.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -33,8 +33,8 @@ absl::StatusOr<BlockAttributes> ParseBlock(const NodeInfo& node) {
   return BlockAttributes{block, mode == "CRD"};
 }
 
-// Seen as a box of six dimensions, both operators are a transposition: `box` are input dims, `perm` says
-// which of them each output dimension is.
+// Seen as a box of six dimensions, both operators are a transposition: `box` are input dims, `perm`
+// says which of them each output dimension is.
 absl::Status TransposeBox(KernelContext& context, absl::Span<const int64_t> box,
                           absl::Span<const int> perm, absl::Span<const int64_t> output_dims) {
   const Tensor& data = context.input(0);
@@ -53,7 +53,8 @@ absl::Status TransposeBox(KernelContext& context, absl::Span<const int64_t> box,
 
 absl::Status Need4D(const Tensor& data) {
   if (data.rank() == 4) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(data), ", expected rank 4"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("input is ", TypeAndDims(data), ", expected rank 4"));
 }
 
 absl::Status DepthToSpace(const BlockAttributes& attributes, KernelContext& context) {
@@ -101,9 +102,9 @@ absl::StatusOr<ReverseAttributes> ParseReverse(const NodeInfo& node) {
   const auto valid = [](int64_t axis) { return axis == 0 || axis == 1; };
   if (!valid(attributes.batch_axis) || !valid(attributes.time_axis) ||
       attributes.batch_axis == attributes.time_axis) {
-    return node.BadAttribute("batch_axis",
-                             absl::StrCat(attributes.batch_axis, " with time_axis ", attributes.time_axis),
-                             "one of them 0 and the other 1");
+    return node.BadAttribute(
+        "batch_axis", absl::StrCat(attributes.batch_axis, " with time_axis ", attributes.time_axis),
+        "one of them 0 and the other 1");
   }
   return attributes;
 }
@@ -111,7 +112,8 @@ absl::StatusOr<ReverseAttributes> ParseReverse(const NodeInfo& node) {
 absl::Status ReverseSequence(const ReverseAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   if (data.rank() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2 or more"));
   }
   const int batch_axis = static_cast<int>(attributes.batch_axis);
   const int time_axis = static_cast<int>(attributes.time_axis);
@@ -150,7 +152,8 @@ absl::StatusOr<TriluAttributes> ParseTrilu(const NodeInfo& node) {
 absl::Status Trilu(const TriluAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   if (data.rank() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2 or more"));
   }
   int64_t k = 0;
   if (context.has_input(1)) {
@@ -172,9 +175,10 @@ absl::Status Trilu(const TriluAttributes& attributes, KernelContext& context) {
     const int64_t zero_end = attributes.upper ? split : columns;
     const int64_t keep_begin = attributes.upper ? split : 0;
     const int64_t keep_end = attributes.upper ? columns : split;
-    FillElements(data.type(), nullptr, 0, output->mutable_data(), base + zero_begin, zero_end - zero_begin);
-    CopyElements(data.type(), data.data(), base + keep_begin, output->mutable_data(), base + keep_begin,
-                 keep_end - keep_begin);
+    FillElements(data.type(), nullptr, 0, output->mutable_data(), base + zero_begin,
+                 zero_end - zero_begin);
+    CopyElements(data.type(), data.data(), base + keep_begin, output->mutable_data(),
+                 base + keep_begin, keep_end - keep_begin);
   }
   return absl::OkStatus();
 }
@@ -189,12 +193,14 @@ absl::StatusOr<EyeLikeAttributes> ParseEyeLike(const NodeInfo& node) {
   if (node.Has("dtype")) {
     ASSIGN_OR_RETURN(const int64_t number, node.Int("dtype"));
     attributes.type = ElementTypeFromNumber(number);
-    if (!attributes.type) return node.BadAttribute("dtype", absl::StrCat(number), "an element type");
+    if (!attributes.type)
+      return node.BadAttribute("dtype", absl::StrCat(number), "an element type");
   }
   return attributes;
 }
 
-absl::Status InferEyeLike(const NodeInfo& node, absl::Span<const Type> inputs, absl::Span<Type> outputs) {
+absl::Status InferEyeLike(const NodeInfo& node, absl::Span<const Type> inputs,
+                          absl::Span<Type> outputs) {
   ASSIGN_OR_RETURN(const EyeLikeAttributes attributes, ParseEyeLike(node));
   if (attributes.type) {
     outputs[0] = Type::OfTensor(*attributes.type);
@@ -207,7 +213,8 @@ absl::Status InferEyeLike(const NodeInfo& node, absl::Span<const Type> inputs, a
 absl::Status EyeLike(const EyeLikeAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   if (data.rank() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(data), ", expected rank 2"));
   }
   const ElementType type = attributes.type.value_or(data.type());
   ASSIGN_OR_RETURN(Tensor * output, MoveOutput(context, 0, type, data.dims()));
@@ -234,12 +241,13 @@ absl::Status OneHot(const OneHotAttributes& attributes, KernelContext& context) 
   const Tensor& values = context.input(2);
   ASSIGN_OR_RETURN(const double given_depth, ReadNumber(context.input(1), "depth"));
   if (!(given_depth >= 0 && given_depth < 9.0e15)) {
-    return absl::InvalidArgumentError(absl::StrCat("depth is ", given_depth, ", expected 0 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("depth is ", given_depth, ", expected 0 or more"));
   }
   const auto depth = static_cast<int64_t>(given_depth);
   if (values.size() != 2 || values.rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("values is ", TypeAndDims(values),
-                                                   ", expected [off_value, on_value]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("values is ", TypeAndDims(values), ", expected [off_value, on_value]"));
   }
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, indices.rank() + 1));
   Dims dims = indices.dims();
@@ -285,41 +293,43 @@ absl::Status Range(const RangeAttributes& attributes, KernelContext& context) {
   ASSIGN_OR_RETURN(const Tensor start_tensor, ConvertTensor(context, context.input(0), compute));
   ASSIGN_OR_RETURN(const Tensor limit_tensor, ConvertTensor(context, context.input(1), compute));
   ASSIGN_OR_RETURN(const Tensor delta_tensor, ConvertTensor(context, context.input(2), compute));
-  return VisitType(Types<float, double, int16_t, int32_t, int64_t>(), compute, [&](auto tag) -> absl::Status {
-    using T = typename decltype(tag)::type;
-    const T start = *start_tensor.data_as<T>();
-    const T limit = *limit_tensor.data_as<T>();
-    const T delta = *delta_tensor.data_as<T>();
-    if (delta == 0) return absl::InvalidArgumentError("delta is 0");
-    int64_t count = 0;
-    if constexpr (std::is_integral_v<T>) {
-      if ((delta > 0) == (limit > start) && limit != start) {
-        const uint64_t distance = delta > 0
-                                      ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
-                                      : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
-        const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : ~static_cast<uint64_t>(delta) + 1;
-        count = static_cast<int64_t>(std::min<uint64_t>((distance - 1) / step + 1, INT64_MAX));
-      }
-    } else {
-      const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
-                                 static_cast<double>(delta));
-      if (!(n < 9.0e15)) return absl::InvalidArgumentError("the range has no end");
-      count = std::max<int64_t>(0, static_cast<int64_t>(n));
-    }
-    ASSIGN_OR_RETURN(Tensor computed, context.Allocate(compute, {count}));
-    T* data = computed.mutable_data_as<T>();
-    for (int64_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T>) {
-        data[i] = static_cast<T>(static_cast<uint64_t>(start) +
-                                 static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
-      } else {
-        data[i] = start + static_cast<T>(i) * delta;
-      }
-    }
-    ASSIGN_OR_RETURN(computed, ConvertTensor(context, computed, type));
-    context.SetOutput(0, std::move(computed));
-    return absl::OkStatus();
-  });
+  return VisitType(
+      Types<float, double, int16_t, int32_t, int64_t>(), compute, [&](auto tag) -> absl::Status {
+        using T = typename decltype(tag)::type;
+        const T start = *start_tensor.data_as<T>();
+        const T limit = *limit_tensor.data_as<T>();
+        const T delta = *delta_tensor.data_as<T>();
+        if (delta == 0) return absl::InvalidArgumentError("delta is 0");
+        int64_t count = 0;
+        if constexpr (std::is_integral_v<T>) {
+          if ((delta > 0) == (limit > start) && limit != start) {
+            const uint64_t distance =
+                delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                          : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+            const uint64_t step =
+                delta > 0 ? static_cast<uint64_t>(delta) : ~static_cast<uint64_t>(delta) + 1;
+            count = static_cast<int64_t>(std::min<uint64_t>((distance - 1) / step + 1, INT64_MAX));
+          }
+        } else {
+          const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                                     static_cast<double>(delta));
+          if (!(n < 9.0e15)) return absl::InvalidArgumentError("the range has no end");
+          count = std::max<int64_t>(0, static_cast<int64_t>(n));
+        }
+        ASSIGN_OR_RETURN(Tensor computed, context.Allocate(compute, {count}));
+        T* data = computed.mutable_data_as<T>();
+        for (int64_t i = 0; i < count; ++i) {
+          if constexpr (std::is_integral_v<T>) {
+            data[i] = static_cast<T>(static_cast<uint64_t>(start) +
+                                     static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+          } else {
+            data[i] = start + static_cast<T>(i) * delta;
+          }
+        }
+        ASSIGN_OR_RETURN(computed, ConvertTensor(context, computed, type));
+        context.SetOutput(0, std::move(computed));
+        return absl::OkStatus();
+      });
 }
 
 absl::Status NonZero(KernelContext& context) {
@@ -330,13 +340,14 @@ absl::Status NonZero(KernelContext& context) {
       if (!data.strings()[i].empty()) found.push_back(i);
     }
   } else if (KindOf(data.type()) == ElementKind::kComplex) {
-    RETURN_IF_ERROR(VisitType(Types<std::complex<float>, std::complex<double>>(), data.type(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      for (int64_t i = 0; i < data.size(); ++i) {
-        if (data.data_as<T>()[i] != T{0}) found.push_back(i);
-      }
-      return absl::OkStatus();
-    }));
+    RETURN_IF_ERROR(
+        VisitType(Types<std::complex<float>, std::complex<double>>(), data.type(), [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          for (int64_t i = 0; i < data.size(); ++i) {
+            if (data.data_as<T>()[i] != T{0}) found.push_back(i);
+          }
+          return absl::OkStatus();
+        }));
   } else {
     ASSIGN_OR_RETURN(const Tensor truth, ConvertTensor(context, data, ElementType::kBool));
     const auto* bits = truth.data_as<uint8_t>();
@@ -357,8 +368,9 @@ absl::Status NonZero(KernelContext& context) {
 
 constexpr auto kKernels = KernelTable(
     Rows<ParseBlock, DepthToSpace>("DepthToSpace", 1, 11, 13),
-    Rows<ParseEyeLike, EyeLike>("EyeLike", 9, 22).Infer(InferEyeLike), Rows<NonZero>("NonZero", 9, 13),
-    Rows<ParseOneHot, OneHot>("OneHot", 9, 11), Rows<ParseRange, Range>("Range", 11, 27),
+    Rows<ParseEyeLike, EyeLike>("EyeLike", 9, 22).Infer(InferEyeLike),
+    Rows<NonZero>("NonZero", 9, 13), Rows<ParseOneHot, OneHot>("OneHot", 9, 11),
+    Rows<ParseRange, Range>("Range", 11, 27),
     Rows<ParseReverse, ReverseSequence>("ReverseSequence", 10),
     Rows<ParseBlock, SpaceToDepth>("SpaceToDepth", 1, 13), Rows<ParseTrilu, Trilu>("Trilu", 14));
 

@@ -130,8 +130,8 @@ struct LogSumExpReducer {
   }
 };
 
-// The types of most reductions. Those whose result is the same in two's complement go without signed
-// integers.
+// The types of most reductions. Those whose result is the same in two's complement go without
+// signed integers.
 using Reduced = Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
 using Wrapped = Types<float, double, uint32_t, uint64_t>;
 

@@ -10,8 +10,8 @@
 //     static T Finish(const Sum& sum, int64_t count);
 //   };
 //
-// Elements are accumulated in kLanes interleaved sums over blocks of kBlock elements, merged pairwise:
-// error grows with the logarithm of the count. The order depends on the dims alone.
+// Elements are accumulated in kLanes interleaved sums over blocks of kBlock elements, merged
+// pairwise: error grows with the logarithm of the count. The order depends on the dims alone.
 #ifndef ONNX_RUN_OPS_REDUCE_ENGINE_H_
 #define ONNX_RUN_OPS_REDUCE_ENGINE_H_
 
@@ -38,7 +38,8 @@ struct ReduceAttributes {
 };
 absl::StatusOr<ReduceAttributes> ParseReduce(const NodeInfo& node);
 
-// What is reduced, as strides over the input's elements; dimensions of 1 dropped, neighbours merged.
+// What is reduced, as strides over the input's elements; dimensions of 1 dropped, neighbours
+// merged.
 struct ReducePlan {
   struct Axis {
     int64_t dim;
@@ -111,9 +112,8 @@ void ReduceRows(const ReducePlan& plan, const T* data, int64_t begin, int64_t en
       continue;
     }
     Sum sum = Reducer::Identity();
-    ForEachOffset(outer, 0, [&](int64_t offset) {
-      Reducer::Merge(sum, ReduceRow<Reducer>(x + offset, n));
-    });
+    ForEachOffset(outer, 0,
+                  [&](int64_t offset) { Reducer::Merge(sum, ReduceRow<Reducer>(x + offset, n)); });
     out[o] = Reducer::Finish(sum, plan.count);
   }
 }

@@ -76,7 +76,8 @@ struct PadAttributes {
 };
 
 absl::StatusOr<PadAttributes> ParsePad(const NodeInfo& node) {
-  PadAttributes attributes{PadMode::kConstant, node.Ints(node.since_version() < 2 ? "paddings" : "pads"),
+  PadAttributes attributes{PadMode::kConstant,
+                           node.Ints(node.since_version() < 2 ? "paddings" : "pads"),
                            node.FloatOr("value", 0)};
   const std::string mode = node.StringOr("mode", "constant");
   if (mode == "reflect") {
@@ -92,15 +93,13 @@ absl::StatusOr<PadAttributes> ParsePad(const NodeInfo& node) {
   return attributes;
 }
 
-// Index of the input along one axis that stands at place `p` of the padded axis, p counted from the first
-// input element; -1: none (constant).
+// Index of the input along one axis that stands at place `p` of the padded axis, p counted from the
+// first input element; -1: none (constant).
 int64_t SourceIndex(PadMode mode, int64_t p, int64_t size) {
   if (p >= 0 && p < size) return p;
   switch (mode) {
-    case PadMode::kConstant:
-      return -1;
-    case PadMode::kEdge:
-      return p < 0 ? 0 : size - 1;
+    case PadMode::kConstant: return -1;
+    case PadMode::kEdge: return p < 0 ? 0 : size - 1;
     case PadMode::kWrap: {
       const int64_t m = p % size;
       return m < 0 ? m + size : m;
@@ -117,8 +116,8 @@ int64_t SourceIndex(PadMode mode, int64_t p, int64_t size) {
   return -1;
 }
 
-// One axis at a time, the last first, keeps every element's way to two copies. `from` has the padded dims
-// in axes after `axis` and the input's before it.
+// One axis at a time, the last first, keeps every element's way to two copies. `from` has the
+// padded dims in axes after `axis` and the input's before it.
 void PadAxis(PadMode mode, const Tensor& from, int axis, int64_t before, Tensor& to,
              const Tensor* fill) {
   const AxisView source = ViewAround(from.dims(), axis);
@@ -139,9 +138,11 @@ void PadAxis(PadMode mode, const Tensor& from, int axis, int64_t before, Tensor&
         continue;
       }
       if (index >= 0) {
-        CopyElements(type, from.data(), (o * source.axis + index) * inner, to.mutable_data(), place, inner);
+        CopyElements(type, from.data(), (o * source.axis + index) * inner, to.mutable_data(), place,
+                     inner);
       } else {
-        FillElements(type, fill == nullptr ? nullptr : fill->data(), 0, to.mutable_data(), place, inner);
+        FillElements(type, fill == nullptr ? nullptr : fill->data(), 0, to.mutable_data(), place,
+                     inner);
       }
       ++p;
     }
@@ -164,7 +165,8 @@ absl::Status Pad(const PadAttributes& attributes, KernelContext& context) {
     }
   } else {
     ASSIGN_OR_RETURN(fill, context.Allocate(data.type(), {}));
-    RETURN_IF_ERROR(Convert(&attributes.value, ElementType::kFloat, fill.mutable_data(), data.type(), 1));
+    RETURN_IF_ERROR(
+        Convert(&attributes.value, ElementType::kFloat, fill.mutable_data(), data.type(), 1));
   }
   Dims axes;
   if (context.has_input(3)) {
@@ -174,8 +176,8 @@ absl::Status Pad(const PadAttributes& attributes, KernelContext& context) {
   }
   ASSIGN_OR_RETURN(const auto normalized, NormalizeAxes(axes, rank));
   if (pads.size() != 2 * normalized.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("pads has ", pads.size(), " elements, expected ",
-                                                   2 * normalized.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("pads has ", pads.size(), " elements, expected ", 2 * normalized.size()));
   }
   Tensor current = data;
   bool changed = false;
@@ -189,8 +191,9 @@ absl::Status Pad(const PadAttributes& attributes, KernelContext& context) {
     int64_t size = 0;
     if (__builtin_add_overflow(before, after, &size) ||
         __builtin_add_overflow(size, dims[axis], &size) || size < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("pads ", before, " and ", after, " of a dimension of ",
-                                                     dims[axis], " leave no valid dimension"));
+      return absl::InvalidArgumentError(absl::StrCat("pads ", before, " and ", after,
+                                                     " of a dimension of ", dims[axis],
+                                                     " leave no valid dimension"));
     }
     if (dims[axis] == 0 && size > 0 && attributes.mode != PadMode::kConstant) {
       return absl::InvalidArgumentError(
@@ -210,8 +213,8 @@ absl::Status Pad(const PadAttributes& attributes, KernelContext& context) {
 }
 
 constexpr auto kKernels = KernelTable(
-    Rows<Expand>("Expand", 8, 13),
-    Rows<ParsePad, Pad>("Pad", 1, 2, 11, 13, 18, 19, 21, 23, 24, 25), Rows<Tile>("Tile", 1, 6, 13));
+    Rows<Expand>("Expand", 8, 13), Rows<ParsePad, Pad>("Pad", 1, 2, 11, 13, 18, 19, 21, 23, 24, 25),
+    Rows<Tile>("Tile", 1, 6, 13));
 
 }  // namespace
 

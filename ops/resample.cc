@@ -25,7 +25,8 @@ double Least(ElementType type) {
 absl::StatusOr<RealElements> ToReal(KernelContext& context, const Tensor& tensor) {
   const ElementType type = tensor.type();
   if (type == ElementType::kString) {
-    return absl::InvalidArgumentError("there is nothing between strings; expected mode \"nearest\"");
+    return absl::InvalidArgumentError(
+        "there is nothing between strings; expected mode \"nearest\"");
   }
   RealElements real{Tensor(), 1};
   if (KindOf(type) == ElementKind::kComplex) {

@@ -19,8 +19,8 @@ struct RealElements {
 absl::StatusOr<RealElements> ToReal(KernelContext& context, const Tensor& tensor);
 
 enum class IntegerRounding : uint8_t { kNearestEven, kTowardsZero };
-// Output `i` of `type` is `values`, laid out as ToReal does. Integers are rounded, then saturated; of
-// booleans all but 0 is true.
+// Output `i` of `type` is `values`, laid out as ToReal does. Integers are rounded, then saturated;
+// of booleans all but 0 is true.
 absl::Status SetOutputFromReal(KernelContext& context, int i, Tensor values, ElementType type,
                                IntegerRounding rounding);
 

@@ -1,5 +1,5 @@
-// Resize and Upsample, all versions. Interpolation is separable: one axis is resized after another, each
-// output along it a weighted sum of a few inputs. Nearest neighbours are only moved.
+// Resize and Upsample, all versions. Interpolation is separable: one axis is resized after another,
+// each output along it a weighted sum of a few inputs. Nearest neighbours are only moved.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -65,9 +65,8 @@ absl::StatusOr<E> ParseChoice(const NodeInfo& node, const char* attribute, const
 
 constexpr Choice<Mode> kModes[] = {
     {"nearest", Mode::kNearest}, {"linear", Mode::kLinear}, {"cubic", Mode::kCubic}};
-constexpr Choice<Mode> kModesBefore11[] = {{"nearest", Mode::kNearest},
-                                           {"linear", Mode::kLinear},
-                                           {"bilinear", Mode::kLinear}};
+constexpr Choice<Mode> kModesBefore11[] = {
+    {"nearest", Mode::kNearest}, {"linear", Mode::kLinear}, {"bilinear", Mode::kLinear}};
 constexpr Choice<Transform> kTransforms[] = {
     {"half_pixel", Transform::kHalfPixel},
     {"half_pixel_symmetric", Transform::kHalfPixelSymmetric},
@@ -87,8 +86,8 @@ constexpr Choice<AspectRatio> kAspectRatios[] = {{"stretch", AspectRatio::kStret
 absl::StatusOr<ResizeAttributes> ParseResize(const NodeInfo& node) {
   ResizeAttributes attributes;
   ASSIGN_OR_RETURN(attributes.mode, ParseChoice(node, "mode", "nearest", kModes));
-  ASSIGN_OR_RETURN(attributes.transform, ParseChoice(node, "coordinate_transformation_mode",
-                                                     "half_pixel", kTransforms));
+  ASSIGN_OR_RETURN(attributes.transform,
+                   ParseChoice(node, "coordinate_transformation_mode", "half_pixel", kTransforms));
   ASSIGN_OR_RETURN(attributes.nearest,
                    ParseChoice(node, "nearest_mode", "round_prefer_floor", kNearestModes));
   ASSIGN_OR_RETURN(attributes.aspect_ratio,
@@ -221,8 +220,7 @@ class ResizePlan {
 
   absl::Status ReadSizes(absl::Span<const int> which) {
     std::vector<double> scales(attributes_.scales.begin(), attributes_.scales.end());
-    const bool since_11 =
-        context_.since_version() >= 11 && context_.node().op_type() == "Resize";
+    const bool since_11 = context_.since_version() >= 11 && context_.node().op_type() == "Resize";
     const int scales_input = since_11 ? 2 : 1;
     if (context_.has_input(scales_input)) {
       ASSIGN_OR_RETURN(scales, ReadDoubles(context_, context_.input(scales_input)));
@@ -268,8 +266,8 @@ class ResizePlan {
             absl::StrCat("size ", i, " is ", sizes[i], ", expected none below 0"));
       }
       axis.output = sizes[i];
-      axis.scale = axis.input == 0 ? 1
-                                   : static_cast<double>(axis.output) / static_cast<double>(axis.input);
+      axis.scale =
+          axis.input == 0 ? 1 : static_cast<double>(axis.output) / static_cast<double>(axis.input);
       least = std::min(least, axis.scale);
       greatest = std::max(greatest, axis.scale);
     }
@@ -292,7 +290,8 @@ class ResizePlan {
   std::vector<AxisPlan> axes_;
 };
 
-// --- Nearest -------------------------------------------------------------------------------------------
+// --- Nearest
+// -------------------------------------------------------------------------------------------
 
 int64_t NearestIndex(Nearest mode, double position, int64_t input) {
   const double low = std::floor(position);
@@ -309,7 +308,8 @@ int64_t NearestIndex(Nearest mode, double position, int64_t input) {
   return index >= static_cast<double>(input) ? input - 1 : static_cast<int64_t>(index);
 }
 
-// Output is moved from the input by one map of indices for each axis; -1 is the extrapolation value.
+// Output is moved from the input by one map of indices for each axis; -1 is the extrapolation
+// value.
 template <typename T>
 void MoveNearest(const KernelContext& context, const ResizePlan& plan,
                  const std::vector<std::vector<int64_t>>& maps, int64_t block, const T* in, T* out,
@@ -394,7 +394,8 @@ absl::Status ResizeNearest(const ResizeAttributes& attributes, const ResizePlan&
   });
 }
 
-// --- Linear and cubic --------------------------------------------------------------------------------
+// --- Linear and cubic
+// --------------------------------------------------------------------------------
 
 // For each output of an axis the same number of inputs and weights.
 struct WeightTable {
@@ -419,7 +420,8 @@ void FillWeights(const ResizeAttributes& attributes, double ratio, double scale,
   }
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
-    const double x = std::abs(scale * (static_cast<double>(first + static_cast<int64_t>(i)) - ratio));
+    const double x =
+        std::abs(scale * (static_cast<double>(first + static_cast<int64_t>(i)) - ratio));
     double weight = 0;
     if (attributes.mode == Mode::kLinear) {
       weight = std::max(0.0, 1 - x);
@@ -476,36 +478,39 @@ void ResizeAxis(const KernelContext& context, const WeightTable& table, const Ax
   constexpr int64_t kChunk = 256;
   const int64_t count = table.count;
   const int64_t work = std::max<int64_t>(1, inner * count);
-  context.ParallelFor(
-      outer * axis.output, std::max<int64_t>(1, 32768 / work), [&](int64_t begin, int64_t end) {
-        double sums[kChunk];
-        for (int64_t row = begin; row < end; ++row) {
-          const int64_t o = row % axis.output;
-          const T* from = in + row / axis.output * axis.input * inner;
-          T* to = out + row * inner;
-          const int64_t* indices = table.indices.data() + o * count;
-          const double* weights = table.weights.data() + o * count;
-          if (table.outside[o]) {
-            std::fill_n(to, inner, extrapolation);
-          } else if (inner == 1) {
-            double sum = 0;
-            for (int64_t i = 0; i < count; ++i) sum += weights[i] * static_cast<double>(from[indices[i]]);
-            to[0] = static_cast<T>(sum);
-          } else {
-            for (int64_t first = 0; first < inner; first += kChunk) {
-              const int64_t n = std::min(kChunk, inner - first);
-              std::fill_n(sums, n, 0.0);
-              for (int64_t i = 0; i < count; ++i) {
-                const T* x = from + indices[i] * inner + first;
-                const double weight = weights[i];
-                if (weight == 0) continue;
-                for (int64_t j = 0; j < n; ++j) sums[j] += weight * static_cast<double>(x[j]);
-              }
-              for (int64_t j = 0; j < n; ++j) to[first + j] = static_cast<T>(sums[j]);
-            }
-          }
-        }
-      });
+  context.ParallelFor(outer * axis.output, std::max<int64_t>(1, 32768 / work),
+                      [&](int64_t begin, int64_t end) {
+                        double sums[kChunk];
+                        for (int64_t row = begin; row < end; ++row) {
+                          const int64_t o = row % axis.output;
+                          const T* from = in + row / axis.output * axis.input * inner;
+                          T* to = out + row * inner;
+                          const int64_t* indices = table.indices.data() + o * count;
+                          const double* weights = table.weights.data() + o * count;
+                          if (table.outside[o]) {
+                            std::fill_n(to, inner, extrapolation);
+                          } else if (inner == 1) {
+                            double sum = 0;
+                            for (int64_t i = 0; i < count; ++i)
+                              sum += weights[i] * static_cast<double>(from[indices[i]]);
+                            to[0] = static_cast<T>(sum);
+                          } else {
+                            for (int64_t first = 0; first < inner; first += kChunk) {
+                              const int64_t n = std::min(kChunk, inner - first);
+                              std::fill_n(sums, n, 0.0);
+                              for (int64_t i = 0; i < count; ++i) {
+                                const T* x = from + indices[i] * inner + first;
+                                const double weight = weights[i];
+                                if (weight == 0) continue;
+                                for (int64_t j = 0; j < n; ++j)
+                                  sums[j] += weight * static_cast<double>(x[j]);
+                              }
+                              for (int64_t j = 0; j < n; ++j)
+                                to[first + j] = static_cast<T>(sums[j]);
+                            }
+                          }
+                        }
+                      });
 }
 
 absl::Status ResizeBetween(const ResizeAttributes& attributes, const ResizePlan& plan,
@@ -552,10 +557,9 @@ absl::Status Resize(const ResizeAttributes& attributes, KernelContext& context) 
   return ResizeBetween(attributes, plan, context);
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseUpsample, Resize>("Resize", 10),
-    Rows<ParseResize, Resize>("Resize", 11, 13, 18, 19),
-    Rows<ParseUpsample, Resize>("Upsample", 1, 7, 9, 10));
+constexpr auto kKernels = KernelTable(Rows<ParseUpsample, Resize>("Resize", 10),
+                                      Rows<ParseResize, Resize>("Resize", 11, 13, 18, 19),
+                                      Rows<ParseUpsample, Resize>("Upsample", 1, 7, 9, 10));
 
 }  // namespace
 

@@ -48,8 +48,8 @@ absl::StatusOr<RoiAlignAttributes> ParseRoiAlign(const NodeInfo& node) {
   attributes.sampling_ratio = node.IntOr("sampling_ratio", 0);
   attributes.spatial_scale = node.FloatOr("spatial_scale", 1);
   if (attributes.height < 1 || attributes.width < 1) {
-    return node.BadAttribute("output_height", absl::StrCat(attributes.height, "x", attributes.width),
-                             "a positive size");
+    return node.BadAttribute(
+        "output_height", absl::StrCat(attributes.height, "x", attributes.width), "a positive size");
   }
   if (attributes.sampling_ratio < 0 || attributes.sampling_ratio > 1024) {
     return node.BadAttribute("sampling_ratio", absl::StrCat(attributes.sampling_ratio),
@@ -164,10 +164,12 @@ absl::Status RunRoiAlign(const RoiAlignAttributes& attributes, const Tensor& x, 
           bool first = true;
           for (const Bilinear& p : points) {
             double part[4];
-            for (int i = 0; i < 4; ++i) part[i] = p.weight[i] * static_cast<double>(plane[p.index[i]]);
+            for (int i = 0; i < 4; ++i)
+              part[i] = p.weight[i] * static_cast<double>(plane[p.index[i]]);
             if (attributes.max) {
               // The greatest of the weighted elements, not of their sums: so the official data.
-              const double greatest = std::max(std::max(part[0], part[1]), std::max(part[2], part[3]));
+              const double greatest =
+                  std::max(std::max(part[0], part[1]), std::max(part[2], part[3]));
               result = first ? greatest : std::max(result, greatest);
               first = false;
             } else {
@@ -190,10 +192,9 @@ absl::Status RoiAlign(const RoiAlignAttributes& attributes, KernelContext& conte
   const Tensor& batch = context.input(2);
   if (x_in.rank() != 4 || rois_in.rank() != 2 || rois_in.dim(1) != 4 || batch.rank() != 1 ||
       batch.dim(0) != rois_in.dim(0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("X is ", TypeAndDims(x_in), ", rois ", TypeAndDims(rois_in),
-                     " and batch_indices ", TypeAndDims(batch),
-                     ", expected [N,C,H,W], [regions,4] and [regions]"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X is ", TypeAndDims(x_in), ", rois ", TypeAndDims(rois_in), " and batch_indices ",
+        TypeAndDims(batch), ", expected [N,C,H,W], [regions,4] and [regions]"));
   }
   if (x_in.dim(2) == 0 || x_in.dim(3) == 0) {
     return absl::InvalidArgumentError(absl::StrCat("X is ", TypeAndDims(x_in), ", an empty image"));
@@ -290,9 +291,8 @@ absl::Status MaxRoiPool(const MaxRoiPoolAttributes& attributes, KernelContext& c
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseRoiAlign, RoiAlign>("RoiAlign", 10, 16, 22),
-    Rows<ParseMaxRoiPool, MaxRoiPool>("MaxRoiPool", 1, 22));
+constexpr auto kKernels = KernelTable(Rows<ParseRoiAlign, RoiAlign>("RoiAlign", 10, 16, 22),
+                                      Rows<ParseMaxRoiPool, MaxRoiPool>("MaxRoiPool", 1, 22));
 
 }  // namespace
 

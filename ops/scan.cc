@@ -25,12 +25,16 @@ using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 struct PlusOp {
   static constexpr int kIdentity = 0;
   template <typename S>
-  S operator()(S a, S b) const { return static_cast<S>(a + b); }
+  S operator()(S a, S b) const {
+    return static_cast<S>(a + b);
+  }
 };
 struct TimesOp {
   static constexpr int kIdentity = 1;
   template <typename S>
-  S operator()(S a, S b) const { return static_cast<S>(a * b); }
+  S operator()(S a, S b) const {
+    return static_cast<S>(a * b);
+  }
 };
 
 template <typename Op>
@@ -47,7 +51,8 @@ absl::Status Cumulate(const CumulativeAttributes& attributes, KernelContext& con
       sum = next;
     }
   };
-  return RunRows<Types<float, double, uint32_t, uint64_t>>(context, ViewAround(x.dims(), axis), row);
+  return RunRows<Types<float, double, uint32_t, uint64_t>>(context, ViewAround(x.dims(), axis),
+                                                           row);
 }
 
 struct ArgAttributes {
@@ -97,11 +102,10 @@ absl::Status ArgExtreme(const ArgAttributes& attributes, KernelContext& context)
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseCumulative, Cumulate<PlusOp>>("CumSum", 11, 14),
-    Rows<ParseCumulative, Cumulate<TimesOp>>("CumProd", 26),
-    Rows<ParseArg, ArgExtreme<true>>("ArgMax", 1, 11, 12, 13),
-    Rows<ParseArg, ArgExtreme<false>>("ArgMin", 1, 11, 12, 13));
+constexpr auto kKernels = KernelTable(Rows<ParseCumulative, Cumulate<PlusOp>>("CumSum", 11, 14),
+                                      Rows<ParseCumulative, Cumulate<TimesOp>>("CumProd", 26),
+                                      Rows<ParseArg, ArgExtreme<true>>("ArgMax", 1, 11, 12, 13),
+                                      Rows<ParseArg, ArgExtreme<false>>("ArgMin", 1, 11, 12, 13));
 
 }  // namespace
 

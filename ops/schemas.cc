@@ -9,7 +9,8 @@ namespace {
 }  // namespace
 
 const SchemaTable& StandardSchemas() {
-  static constexpr SchemaTable kTable = {kSchemas, kTypeSets, kDomains, kMaxIrVersion, kOnnxVersion};
+  static constexpr SchemaTable kTable = {kSchemas, kTypeSets, kDomains, kMaxIrVersion,
+                                         kOnnxVersion};
   return kTable;
 }
 

@@ -108,17 +108,16 @@ absl::Status SequenceInsert(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   const int64_t length = LengthOf(source);
   const Type expected = source.elements.empty() ? source.element_type : source.elements[0].type();
-  if (expected.kind != ValueKind::kAbsent &&
-      !SameType(expected, Type::OfTensor(tensor.type()))) {
-    return absl::InvalidArgumentError(absl::StrCat("input 1 is ", TypeAndDims(tensor),
-                                                   ", the sequence is one of ",
-                                                   TypeToString(expected)));
+  if (expected.kind != ValueKind::kAbsent && !SameType(expected, Type::OfTensor(tensor.type()))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input 1 is ", TypeAndDims(tensor), ", the sequence is one of ", TypeToString(expected)));
   }
   int64_t position = length;
   if (context.has_input(2)) {
     ASSIGN_OR_RETURN(position, PositionOf(context.input(2), 2, length, length));
   }
-  // The same tensor may be both in the sequence and inserted again: take it before the sequence goes.
+  // The same tensor may be both in the sequence and inserted again: take it before the sequence
+  // goes.
   Value element = context.TakeInput(1);
   Value value = context.TakeInput(0);
   Sequence& sequence = value.mutable_sequence();
@@ -165,8 +164,7 @@ absl::Status InferElement(const NodeInfo& /*node*/, absl::Span<const Type> input
 absl::Status SequenceAt(KernelContext& context) {
   const Sequence& sequence = context.input_value(0).sequence();
   const int64_t length = LengthOf(sequence);
-  ASSIGN_OR_RETURN(const int64_t position,
-                   PositionOf(context.input(1), 1, length, length - 1));
+  ASSIGN_OR_RETURN(const int64_t position, PositionOf(context.input(1), 1, length, length - 1));
   context.SetOutput(0, sequence.elements[position]);
   return absl::OkStatus();
 }
@@ -198,8 +196,8 @@ absl::StatusOr<ConcatAttributes> ParseConcat(const NodeInfo& node) {
 // `axis` counted from the front, among `rank` axes.
 absl::StatusOr<int> AxisAmong(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute \"axis\" is ", axis, ", accepted: [",
-                                                   -rank, ",", rank - 1, "]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute \"axis\" is ", axis, ", accepted: [", -rank, ",", rank - 1, "]"));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -276,8 +274,8 @@ absl::Status InferSplit(const NodeInfo& /*node*/, absl::Span<const Type> inputs,
 // An axis beside one of length 0 may claim any length without any memory behind it.
 constexpr int64_t kMaxParts = int64_t{1} << 26;
 
-// The lengths of the parts of an axis of `length`. `split` nullptr: 1 each; a scalar: that, and the rest
-// at the end; 1-D: as listed.
+// The lengths of the parts of an axis of `length`. `split` nullptr: 1 each; a scalar: that, and the
+// rest at the end; 1-D: as listed.
 absl::StatusOr<std::vector<int64_t>> PartsOf(const Tensor* split, int64_t length) {
   std::vector<int64_t> parts;
   if (split == nullptr || split->rank() == 0) {
@@ -314,8 +312,8 @@ absl::StatusOr<std::vector<int64_t>> PartsOf(const Tensor* split, int64_t length
     parts.push_back(part);
   }
   if (left != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("input 1 (split) adds up to ", length - left,
-                                                   ", the axis has ", length));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input 1 (split) adds up to ", length - left, ", the axis has ", length));
   }
   return parts;
 }
@@ -356,8 +354,8 @@ absl::Status SplitToSequence(const SplitAttributes& attributes, KernelContext& c
 
 // --- SequenceMap -------------------------------------------------------------
 
-// The standard has a function body for it. A kernel is needed all the same: the graph may read names of
-// the enclosing graphs, which a function's body cannot.
+// The standard has a function body for it. A kernel is needed all the same: the graph may read
+// names of the enclosing graphs, which a function's body cannot.
 absl::StatusOr<int> ParseSequenceMap(const NodeInfo& node) {
   const Attribute* body = node.Find("body");
   if (body == nullptr || body->graphs.size() != 1) {
@@ -366,12 +364,11 @@ absl::StatusOr<int> ParseSequenceMap(const NodeInfo& node) {
   const Graph& graph = *body->graphs[0];
   if (static_cast<int>(graph.inputs.size()) != node.input_count() ||
       static_cast<int>(graph.outputs.size()) != node.output_count()) {
-    return node.BadAttribute(
-        "body",
-        absl::StrCat("a graph of ", graph.inputs.size(), " inputs and ", graph.outputs.size(),
-                     " outputs"),
-        absl::StrCat("as many as the node has: ", node.input_count(), " and ",
-                     node.output_count()));
+    return node.BadAttribute("body",
+                             absl::StrCat("a graph of ", graph.inputs.size(), " inputs and ",
+                                          graph.outputs.size(), " outputs"),
+                             absl::StrCat("as many as the node has: ", node.input_count(), " and ",
+                                          node.output_count()));
   }
   return node.Subgraph("body");
 }
@@ -425,9 +422,9 @@ absl::Status SequenceMap(const int& graph, KernelContext& context) {
         type = Type::OfTensor(outputs[k].tensor().type());
       }
       if (!outputs[k].is_tensor() || outputs[k].tensor().type() != type.element) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("body output ", k, " is ", Describe(outputs[k]), " for element ", i,
-                         ", expected ", TypeToString(type)));
+        return absl::InvalidArgumentError(absl::StrCat("body output ", k, " is ",
+                                                       Describe(outputs[k]), " for element ", i,
+                                                       ", expected ", TypeToString(type)));
       }
       results[k].elements.push_back(std::move(outputs[k]));
     }

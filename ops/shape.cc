@@ -1,5 +1,5 @@
-// Operators that change or tell the shape and never touch an element: Shape, Size, Reshape, Flatten,
-// Squeeze, Unsqueeze. The elements are passed on as they are.
+// Operators that change or tell the shape and never touch an element: Shape, Size, Reshape,
+// Flatten, Squeeze, Unsqueeze. The elements are passed on as they are.
 #include <algorithm>
 #include <vector>
 
@@ -32,7 +32,8 @@ struct ShapeAttributes {
   int64_t end;
 };
 
-// start and end came with version 15; they are clamped to [0, rank], negative ones count from the back.
+// start and end came with version 15; they are clamped to [0, rank], negative ones count from the
+// back.
 absl::StatusOr<ShapeAttributes> ParseShape(const NodeInfo& node) {
   return ShapeAttributes{node.IntOr("start", 0), node.IntOr("end", INT64_MAX)};
 }
@@ -47,14 +48,16 @@ absl::Status Shape(const ShapeAttributes& attributes, KernelContext& context) {
                     absl::MakeConstSpan(dims.data() + start, static_cast<size_t>(end - start)));
 }
 
-absl::Status Size(KernelContext& context) { return OutputInts(context, {}, {context.input(0).size()}); }
+absl::Status Size(KernelContext& context) {
+  return OutputInts(context, {}, {context.input(0).size()});
+}
 
 // 0 copies the input's dimension unless `allow_zero`; one -1 takes what is left.
 absl::StatusOr<Dims> ReshapedDims(const Tensor& data, absl::Span<const int64_t> shape,
                                   bool allow_zero) {
   const auto mismatch = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("shape ", DimsToString(shape), " does not fit input ",
-                                                   TypeAndDims(data), why));
+    return absl::InvalidArgumentError(absl::StrCat("shape ", DimsToString(shape),
+                                                   " does not fit input ", TypeAndDims(data), why));
   };
   Dims dims(shape.begin(), shape.end());
   int unknown = -1;
@@ -64,7 +67,8 @@ absl::StatusOr<Dims> ReshapedDims(const Tensor& data, absl::Span<const int64_t> 
       if (unknown >= 0) return mismatch(": more than one -1");
       unknown = i;
     } else if (dims[i] == 0 && !allow_zero) {
-      if (i >= data.rank()) return mismatch(": a 0 copies a dimension that the input does not have");
+      if (i >= data.rank())
+        return mismatch(": a 0 copies a dimension that the input does not have");
       dims[i] = data.dim(i);
     } else if (dims[i] < 0) {
       return mismatch(": negative");
@@ -132,7 +136,8 @@ absl::StatusOr<AxesAttribute> ParseAxes(const NodeInfo& node) {
   return AxesAttribute{node.Has("axes"), node.Ints("axes")};
 }
 // The axes: an attribute before version 13, an input from there on.
-absl::StatusOr<AxesAttribute> AxesOf(const AxesAttribute& attributes, const KernelContext& context) {
+absl::StatusOr<AxesAttribute> AxesOf(const AxesAttribute& attributes,
+                                     const KernelContext& context) {
   if (context.since_version() < 13) return attributes;
   if (!context.has_input(1)) return AxesAttribute{false, {}};
   ASSIGN_OR_RETURN(const Dims axes, ReadInts(context.input(1)));
@@ -175,13 +180,13 @@ absl::Status Unsqueeze(const AxesAttribute& attributes, KernelContext& context) 
   return PassOn(context, dims);
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseFlatten, Flatten>("Flatten", 1, 9, 11, 13, 21, 23, 24, 25),
-    Rows<ParseReshape, Reshape>("Reshape", 1, 5, 13, 14, 19, 21, 23, 24, 25),
-    Rows<ParseShape, Shape>("Shape", 1, 13, 15, 19, 21, 23, 24, 25),
-    Rows<Size>("Size", 1, 13, 19, 21, 23, 24, 25),
-    Rows<ParseAxes, Squeeze>("Squeeze", 1, 11, 13, 21, 23, 24, 25),
-    Rows<ParseAxes, Unsqueeze>("Unsqueeze", 1, 11, 13, 21, 23, 24, 25));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseFlatten, Flatten>("Flatten", 1, 9, 11, 13, 21, 23, 24, 25),
+                Rows<ParseReshape, Reshape>("Reshape", 1, 5, 13, 14, 19, 21, 23, 24, 25),
+                Rows<ParseShape, Shape>("Shape", 1, 13, 15, 19, 21, 23, 24, 25),
+                Rows<Size>("Size", 1, 13, 19, 21, 23, 24, 25),
+                Rows<ParseAxes, Squeeze>("Squeeze", 1, 11, 13, 21, 23, 24, 25),
+                Rows<ParseAxes, Unsqueeze>("Unsqueeze", 1, 11, 13, 21, 23, 24, 25));
 
 }  // namespace
 

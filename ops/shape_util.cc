@@ -8,13 +8,14 @@ namespace onnx_run {
 
 absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("axis ", axis, " is not in [", -rank, ", ", rank - 1, "] of a tensor of rank ", rank));
+    return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is not in [", -rank, ", ",
+                                                   rank - 1, "] of a tensor of rank ", rank));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-absl::StatusOr<absl::InlinedVector<int, 6>> NormalizeAxes(absl::Span<const int64_t> axes, int rank) {
+absl::StatusOr<absl::InlinedVector<int, 6>> NormalizeAxes(absl::Span<const int64_t> axes,
+                                                          int rank) {
   absl::InlinedVector<int, 6> result;
   absl::InlinedVector<bool, 8> seen(static_cast<size_t>(rank), false);
   for (const int64_t given : axes) {
@@ -62,7 +63,8 @@ int64_t Product(absl::Span<const int64_t> dims, int begin, int end) {
 }
 
 AxisView ViewAround(absl::Span<const int64_t> dims, int axis) {
-  return {Product(dims, 0, axis), dims[axis], Product(dims, axis + 1, static_cast<int>(dims.size()))};
+  return {Product(dims, 0, axis), dims[axis],
+          Product(dims, axis + 1, static_cast<int>(dims.size()))};
 }
 
 }  // namespace onnx_run

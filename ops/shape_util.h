@@ -20,7 +20,8 @@ absl::StatusOr<absl::InlinedVector<int, 6>> NormalizeAxes(absl::Span<const int64
 
 // The elements of a tensor of any integer type, as int64.
 absl::StatusOr<Dims> ReadInts(const Tensor& tensor);
-// The one element of a tensor of any integer type. InvalidArgument when it has another number of them.
+// The one element of a tensor of any integer type. InvalidArgument when it has another number of
+// them.
 absl::StatusOr<int64_t> ReadInt(const Tensor& tensor, absl::string_view name);
 // The one element of a tensor of any numeric type.
 absl::StatusOr<double> ReadNumber(const Tensor& tensor, absl::string_view name);

@@ -42,9 +42,9 @@ absl::Status Slice(const SliceAttributes& attributes, KernelContext& context) {
   }
   if (steps.empty()) steps.assign(count, 1);
   if (ends.size() != count || axes.size() != count || steps.size() != count) {
-    return absl::InvalidArgumentError(absl::StrCat("starts, ends, axes and steps have ", count, ", ",
-                                                   ends.size(), ", ", axes.size(), " and ",
-                                                   steps.size(), " elements, expected as many each"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("starts, ends, axes and steps have ", count, ", ", ends.size(), ", ",
+                     axes.size(), " and ", steps.size(), " elements, expected as many each"));
   }
   ASSIGN_OR_RETURN(const auto normalized, NormalizeAxes(axes, data.rank()));
   Dims dims = data.dims();
@@ -56,8 +56,8 @@ absl::Status Slice(const SliceAttributes& attributes, KernelContext& context) {
     const int64_t size = data.dim(axis);
     const int64_t step = steps[i];
     if (step == 0) return absl::InvalidArgumentError("a step is 0");
-    // Negative positions count from the end; then they are clamped to where an element, or the place
-    // just past one in the direction of the step, can be.
+    // Negative positions count from the end; then they are clamped to where an element, or the
+    // place just past one in the direction of the step, can be.
     const auto place = [&](int64_t p) {
       if (p < 0) p = p < -size ? -1 : p + size;
       return step > 0 ? std::clamp<int64_t>(p, 0, size) : std::clamp<int64_t>(p, -1, size - 1);
@@ -66,9 +66,11 @@ absl::Status Slice(const SliceAttributes& attributes, KernelContext& context) {
     const int64_t end = place(ends[i]);
     const int64_t distance = step > 0 ? end - start : start - end;
     // step may be INT64_MIN, which has no negative.
-    const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;
-    dims[axis] = distance <= 0 ? 0
-                               : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride) + 1;
+    const uint64_t stride =
+        step > 0 ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;
+    dims[axis] = distance <= 0
+                     ? 0
+                     : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride) + 1;
     if (dims[axis] > 0) offset += start * source[axis];
     strides[axis] = dims[axis] > 1 ? source[axis] * step : 0;
   }
@@ -109,7 +111,8 @@ absl::Status Split(const SplitAttributes& attributes, KernelContext& context) {
           absl::StrCat("dimension ", size, " cannot be split into ", parts, " equal parts"));
     }
     const int64_t part = (size + parts - 1) / parts;
-    for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(size - i * part, 0, part));
+    for (int64_t i = 0; i < parts; ++i)
+      sizes.push_back(std::clamp<int64_t>(size - i * part, 0, part));
   }
   int64_t sum = 0;
   for (int64_t part : sizes) {
@@ -117,8 +120,8 @@ absl::Status Split(const SplitAttributes& attributes, KernelContext& context) {
     if (sum < 0) break;
   }
   if (static_cast<int64_t>(sizes.size()) != parts || sum != size) {
-    return absl::InvalidArgumentError(absl::StrCat("split ", DimsToString(sizes), " does not share ",
-                                                   size, " out to ", parts, " outputs"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "split ", DimsToString(sizes), " does not share ", size, " out to ", parts, " outputs"));
   }
   const Dims strides = StridesOf(data.dims());
   int64_t offset = 0;
@@ -149,9 +152,9 @@ absl::Status Concat(const ConcatAttributes& attributes, KernelContext& context) 
     bool fits = input.rank() == first.rank();
     for (int d = 0; fits && d < first.rank(); ++d) fits = d == axis || input.dim(d) == first.dim(d);
     if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ", TypeAndDims(input),
-                                                     ", which does not fit input 0, ",
-                                                     TypeAndDims(first), ", but along axis ", axis));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " is ", TypeAndDims(input), ", which does not fit input 0, ",
+                       TypeAndDims(first), ", but along axis ", axis));
     }
     dims[axis] += input.dim(axis);
   }

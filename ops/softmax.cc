@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax and Hardmax. Until version 13 they see their input as a matrix: the dimensions
-// from `axis` on are one row.
+// Softmax, LogSoftmax and Hardmax. Until version 13 they see their input as a matrix: the
+// dimensions from `axis` on are one row.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -95,10 +95,10 @@ absl::Status RunSoftmax(const SoftmaxAttributes& attributes, KernelContext& cont
   return RunRows<Floats>(context, view, Row());
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseSoftmax, RunSoftmax<SoftmaxRow>>("Softmax", 1, 11, 13),
-    Rows<ParseSoftmax, RunSoftmax<LogSoftmaxRow>>("LogSoftmax", 1, 11, 13),
-    Rows<ParseSoftmax, RunSoftmax<HardmaxRow>>("Hardmax", 1, 11, 13));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseSoftmax, RunSoftmax<SoftmaxRow>>("Softmax", 1, 11, 13),
+                Rows<ParseSoftmax, RunSoftmax<LogSoftmaxRow>>("LogSoftmax", 1, 11, 13),
+                Rows<ParseSoftmax, RunSoftmax<HardmaxRow>>("Hardmax", 1, 11, 13));
 
 }  // namespace
 

@@ -53,8 +53,8 @@ absl::Status TopK(const TopKAttributes& attributes, KernelContext& context) {
   }
   const AxisView view = ViewAround(data.dims(), axis);
   if (k < 0 || k > view.axis) {
-    return absl::InvalidArgumentError(absl::StrCat("k is ", k, ", expected 0 to ", view.axis,
-                                                   ", the dimension of axis ", axis));
+    return absl::InvalidArgumentError(
+        absl::StrCat("k is ", k, ", expected 0 to ", view.axis, ", the dimension of axis ", axis));
   }
   Dims dims = data.dims();
   dims[axis] = k;
@@ -109,16 +109,17 @@ absl::Status OutputInts(KernelContext& context, int i, const std::vector<int64_t
   return absl::OkStatus();
 }
 
-// Groups the slices of `data` along the axis (single elements when flattened) by equality, -1, 0, 1 being
-// the order of two of them.
+// Groups the slices of `data` along the axis (single elements when flattened) by equality, -1, 0, 1
+// being the order of two of them.
 template <typename Compare>
-absl::Status UniqueSlices(const UniqueAttributes& attributes, KernelContext& context, const Tensor& data,
-                          int axis, const AxisView& view, const Compare& compare) {
+absl::Status UniqueSlices(const UniqueAttributes& attributes, KernelContext& context,
+                          const Tensor& data, int axis, const AxisView& view,
+                          const Compare& compare) {
   std::vector<int64_t> order(static_cast<size_t>(view.axis));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-  std::vector<int64_t> first;              // of each group, in order of value: its first slice
+  std::vector<int64_t> first;  // of each group, in order of value: its first slice
   std::vector<int64_t> counts;
   std::vector<int64_t> group(order.size());  // of each slice
   for (size_t i = 0; i < order.size(); ++i) {
@@ -133,7 +134,8 @@ absl::Status UniqueSlices(const UniqueAttributes& attributes, KernelContext& con
     // In order of first occurrence.
     std::vector<int64_t> by_place(first.size());
     std::iota(by_place.begin(), by_place.end(), int64_t{0});
-    std::sort(by_place.begin(), by_place.end(), [&](int64_t a, int64_t b) { return first[a] < first[b]; });
+    std::sort(by_place.begin(), by_place.end(),
+              [&](int64_t a, int64_t b) { return first[a] < first[b]; });
     std::vector<int64_t> number(first.size());
     std::vector<int64_t> new_first;
     std::vector<int64_t> new_counts;

@@ -29,7 +29,8 @@ Axes Collapse(absl::Span<const int64_t> dims, absl::Span<const int64_t> from,
   Axes axes;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] == 1) continue;
-    if (!axes.empty() && axes.back().from == from[d] * dims[d] && axes.back().to == to[d] * dims[d]) {
+    if (!axes.empty() && axes.back().from == from[d] * dims[d] &&
+        axes.back().to == to[d] * dims[d]) {
       axes.back() = {axes.back().dim * dims[d], from[d], to[d]};
     } else {
       axes.push_back({dims[d], from[d], to[d]});
@@ -61,10 +62,10 @@ struct WholeElements {
     }
   }
 
-  // A matrix whose rows lie in order in `to` and whose columns lie in order in `from`: in squares, so
-  // that both sides stay in cache lines that were just touched.
-  void CopyTransposed(int64_t f, int64_t t, int64_t rows, int64_t columns, int64_t from_column_stride,
-                      int64_t to_row_stride) const {
+  // A matrix whose rows lie in order in `to` and whose columns lie in order in `from`: in squares,
+  // so that both sides stay in cache lines that were just touched.
+  void CopyTransposed(int64_t f, int64_t t, int64_t rows, int64_t columns,
+                      int64_t from_column_stride, int64_t to_row_stride) const {
     constexpr int64_t kSquare = 16;
     const int64_t full_rows = rows / kSquare * kSquare;
     const int64_t full_columns = columns / kSquare * kSquare;
@@ -233,14 +234,14 @@ void CopyBox(const KernelContext& context, ElementType type, absl::Span<const in
   });
 }
 
-void CopyElements(ElementType type, const void* from, int64_t from_index, void* to, int64_t to_index,
-                  int64_t n) {
+void CopyElements(ElementType type, const void* from, int64_t from_index, void* to,
+                  int64_t to_index, int64_t n) {
   WithElements(type, from, to,
                [&](const auto& elements) { elements.CopyRow(from_index, to_index, n, 1, 1); });
 }
 
-void FillElements(ElementType type, const void* from, int64_t from_index, void* to, int64_t to_index,
-                  int64_t n) {
+void FillElements(ElementType type, const void* from, int64_t from_index, void* to,
+                  int64_t to_index, int64_t n) {
   static const std::string kEmpty;
   static constexpr uint64_t kZero[2] = {0, 0};
   if (from == nullptr) {

@@ -1,9 +1,10 @@
-// The engine of operators that move elements: Transpose, Slice, Pad, Concat, Split, Expand, Tile, ...
+// The engine of operators that move elements: Transpose, Slice, Pad, Concat, Split, Expand, Tile,
+// ...
 //
-// One function copies a box of elements from one place to another; a place is memory, the index of its
-// first element and, for each dimension of the box, how many elements apart neighbours are. Stride 0
-// repeats (Expand, Tile), negative strides reverse (Slice). Every element type: packed 4 and 2 bit
-// elements and strings too.
+// One function copies a box of elements from one place to another; a place is memory, the index of
+// its first element and, for each dimension of the box, how many elements apart neighbours are.
+// Stride 0 repeats (Expand, Tile), negative strides reverse (Slice). Every element type: packed 4
+// and 2 bit elements and strings too.
 #ifndef ONNX_RUN_OPS_STRIDED_COPY_H_
 #define ONNX_RUN_OPS_STRIDED_COPY_H_
 
@@ -35,17 +36,17 @@ Dims StridesOf(absl::Span<const int64_t> dims);
 absl::StatusOr<Tensor*> MoveOutput(KernelContext& context, int i, ElementType type,
                                    absl::Span<const int64_t> dims);
 
-// Copies the box of `dims`. The places do not overlap; no two elements of the box have the same place in
-// `to`. Shared out to threads when large.
+// Copies the box of `dims`. The places do not overlap; no two elements of the box have the same
+// place in `to`. Shared out to threads when large.
 void CopyBox(const KernelContext& context, ElementType type, absl::Span<const int64_t> dims,
              const ConstPlace& from, const Place& to);
 
 // `n` elements in a row, from index `from_index` of `from` to index `to_index` of `to`.
-void CopyElements(ElementType type, const void* from, int64_t from_index, void* to, int64_t to_index,
-                  int64_t n);
+void CopyElements(ElementType type, const void* from, int64_t from_index, void* to,
+                  int64_t to_index, int64_t n);
 // Element `from_index` of `from`, n times in a row. `from` nullptr: zeros, or empty strings.
-void FillElements(ElementType type, const void* from, int64_t from_index, void* to, int64_t to_index,
-                  int64_t n);
+void FillElements(ElementType type, const void* from, int64_t from_index, void* to,
+                  int64_t to_index, int64_t n);
 
 }  // namespace onnx_run
 

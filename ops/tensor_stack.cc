@@ -17,9 +17,8 @@ constexpr int64_t kMaxGuessBytes = int64_t{1} << 20;
 absl::Status TensorStack::Start(const Tensor& element) {
   const int rank = element.rank() + 1;
   if (axis_ < -rank || axis_ >= rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("axis ", axis_, " in a result of rank ", rank, ", accepted: [", -rank, ",",
-                     rank - 1, "]"));
+    return absl::InvalidArgumentError(absl::StrCat("axis ", axis_, " in a result of rank ", rank,
+                                                   ", accepted: [", -rank, ",", rank - 1, "]"));
   }
   if (axis_ < 0) axis_ += rank;
   element_dims_ = element.dims();
@@ -53,9 +52,9 @@ absl::Status TensorStack::Put(int64_t index, const Tensor& element) {
   if (put_ == 0) {
     RETURN_IF_ERROR(Start(element));
   } else if (element.type() != result_.type() || element.dims() != element_dims_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is ", TypeAndDims(element), " in iteration ", put_, ", was ",
-                     TypeName(result_.type()), DimsToString(element_dims_), " before"));
+    return absl::InvalidArgumentError(absl::StrCat("is ", TypeAndDims(element), " in iteration ",
+                                                   put_, ", was ", TypeName(result_.type()),
+                                                   DimsToString(element_dims_), " before"));
   }
   if (index >= capacity_) {
     if (!grows_) return absl::InternalError("a stack of known size got one element too many");
@@ -84,7 +83,8 @@ absl::StatusOr<Tensor> EmptyStack(KernelContext* context, const Type& declared, 
   }
   Dims all;
   if (declared.shape) {
-    for (const DeclaredDim& dim : *declared.shape) all.push_back(std::max<int64_t>(dim.value.value_or(0), 0));
+    for (const DeclaredDim& dim : *declared.shape)
+      all.push_back(std::max<int64_t>(dim.value.value_or(0), 0));
   }
   const int64_t last = static_cast<int64_t>(all.size());
   if (axis < 0) axis += last + 1;

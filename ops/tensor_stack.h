@@ -12,7 +12,8 @@
 namespace onnx_run {
 
 // Scan outputs of Loop and Scan. Elements are copied to their place at once, so that no iteration's
-// tensors are kept: of a known number, in the result itself; of an unknown one, in a growing buffer.
+// tensors are kept: of a known number, in the result itself; of an unknown one, in a growing
+// buffer.
 class TensorStack {
  public:
   // Exactly `count` elements along `axis` of the result (negative: from the back), in any order.
@@ -51,8 +52,8 @@ class TensorStack {
   Tensor result_;
 };
 
-// What a stack of no elements is: `declared` (unknown dimensions are 0) with `dims` put in at `axis`, all
-// zero. Errors: InvalidArgument when `declared` does not tell the element type.
+// What a stack of no elements is: `declared` (unknown dimensions are 0) with `dims` put in at
+// `axis`, all zero. Errors: InvalidArgument when `declared` does not tell the element type.
 absl::StatusOr<Tensor> EmptyStack(KernelContext* context, const Type& declared, int64_t axis,
                                   absl::Span<const int64_t> dims);
 

@@ -26,15 +26,15 @@ namespace {
 
 absl::Status StringConcat(KernelContext& context) {
   const Tensor* inputs[] = {&context.input(0), &context.input(1)};
-  return Elementwise(
-      context, inputs, ElementType::kString,
-      [](const ElementRun& run) {
-        const auto* a = run.Input<std::string>(0);
-        const auto* b = run.Input<std::string>(1);
-        auto* out = run.Output<std::string>();
-        for (int64_t i = 0; i < run.n; ++i) out[i] = a[i * run.steps[0]] + b[i * run.steps[1]];
-      },
-      {.as_bits = true});
+  return Elementwise(context, inputs, ElementType::kString,
+                     [](const ElementRun& run) {
+                       const auto* a = run.Input<std::string>(0);
+                       const auto* b = run.Input<std::string>(1);
+                       auto* out = run.Output<std::string>();
+                       for (int64_t i = 0; i < run.n; ++i)
+                         out[i] = a[i * run.steps[0]] + b[i * run.steps[1]];
+                     },
+                     {.as_bits = true});
 }
 
 struct SplitAttributes {
@@ -63,7 +63,8 @@ std::vector<std::string> SplitText(const std::string& text, const SplitAttribute
     return parts;
   }
   const auto skip = [&](bool space) {
-    while (at < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[at])) == space) ++at;
+    while (at < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[at])) == space)
+      ++at;
   };
   for (skip(true); at < text.size(); skip(true)) {
     const size_t begin = at;
@@ -107,8 +108,8 @@ struct NormalizerAttributes {
   absl::flat_hash_set<std::string> stopwords;  // folded by `action` when case does not matter
 };
 
-// Upper or lower case of every character, by Unicode's simple mappings; the `locale` attribute has no say,
-// so that results are the same on every machine. Bytes that are not UTF-8 stay as they are.
+// Upper or lower case of every character, by Unicode's simple mappings; the `locale` attribute has
+// no say, so that results are the same on every machine. Bytes that are not UTF-8 stay as they are.
 std::string ChangeCase(const std::string& text, CaseAction action) {
   if (action == CaseAction::kNone) return text;
   std::string result;
@@ -147,7 +148,8 @@ absl::StatusOr<NormalizerAttributes> ParseNormalizer(const NodeInfo& node) {
   attributes.case_sensitive = node.IntOr("is_case_sensitive", 0) != 0;
   for (const std::string& word : node.Strings("stopwords")) {
     // Without case two words are the same when their lower case is.
-    attributes.stopwords.insert(attributes.case_sensitive ? word : ChangeCase(word, CaseAction::kLower));
+    attributes.stopwords.insert(attributes.case_sensitive ? word
+                                                          : ChangeCase(word, CaseAction::kLower));
   }
   return attributes;
 }
@@ -155,7 +157,8 @@ absl::StatusOr<NormalizerAttributes> ParseNormalizer(const NodeInfo& node) {
 absl::Status StringNormalizer(const NormalizerAttributes& attributes, KernelContext& context) {
   const Tensor& x = context.input(0);
   if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(x), ", expected [C] or [1,C]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(x), ", expected [C] or [1,C]"));
   }
   std::vector<std::string> kept;
   for (const std::string& text : x.strings()) {
@@ -216,16 +219,18 @@ absl::StatusOr<TfIdfAttributes> ParseTfIdf(const NodeInfo& node) {
   ASSIGN_OR_RETURN(attributes.max_length, node.Int("max_gram_length"));
   ASSIGN_OR_RETURN(attributes.max_skip, node.Int("max_skip_count"));
   if (attributes.min_length < 1 || attributes.max_length < attributes.min_length) {
-    return node.BadAttribute("min_gram_length",
-                             absl::StrCat(attributes.min_length, " with max_gram_length ", attributes.max_length),
-                             "1 or more, and not above max_gram_length");
+    return node.BadAttribute(
+        "min_gram_length",
+        absl::StrCat(attributes.min_length, " with max_gram_length ", attributes.max_length),
+        "1 or more, and not above max_gram_length");
   }
   if (attributes.max_skip < 0 || attributes.max_skip > (int64_t{1} << 31)) {
     return node.BadAttribute("max_skip_count", absl::StrCat(attributes.max_skip), "0 or more");
   }
   ASSIGN_OR_RETURN(const std::string mode, node.String("mode"));
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") {
-    return node.BadAttribute("mode", absl::StrCat("\"", mode, "\""), "\"TF\", \"IDF\" or \"TFIDF\"");
+    return node.BadAttribute("mode", absl::StrCat("\"", mode, "\""),
+                             "\"TF\", \"IDF\" or \"TFIDF\"");
   }
   attributes.count_once = mode == "IDF";
   std::vector<std::string> pool = node.Strings("pool_strings");
@@ -235,7 +240,8 @@ absl::StatusOr<TfIdfAttributes> ParseTfIdf(const NodeInfo& node) {
   attributes.output_size = 0;
   for (int64_t index : indexes) {
     if (index < 0 || index > (int64_t{1} << 40)) {
-      return node.BadAttribute("ngram_indexes", absl::StrCat("with an element ", index), "0 or more");
+      return node.BadAttribute("ngram_indexes", absl::StrCat("with an element ", index),
+                               "0 or more");
     }
     attributes.output_size = std::max(attributes.output_size, index + 1);
   }
@@ -255,9 +261,11 @@ absl::StatusOr<TfIdfAttributes> ParseTfIdf(const NodeInfo& node) {
     const auto length = static_cast<int64_t>(k) + 1;
     const int64_t begin = counts[k];
     const auto end = k + 1 < counts.size() ? counts[k + 1] : static_cast<int64_t>(pool.size());
-    if (begin < 0 || begin > end || end > static_cast<int64_t>(pool.size()) || (end - begin) % length != 0) {
-      return node.BadAttribute("ngram_counts", absl::StrJoin(counts, ","),
-                               absl::StrCat("starts of the n-grams of each length in a pool of ", pool.size()));
+    if (begin < 0 || begin > end || end > static_cast<int64_t>(pool.size()) ||
+        (end - begin) % length != 0) {
+      return node.BadAttribute(
+          "ngram_counts", absl::StrJoin(counts, ","),
+          absl::StrCat("starts of the n-grams of each length in a pool of ", pool.size()));
     }
     for (int64_t at = begin; at < end; at += length, ++gram) {
       if (gram >= indexes.size()) {
@@ -281,7 +289,8 @@ absl::StatusOr<TfIdfAttributes> ParseTfIdf(const NodeInfo& node) {
 absl::Status TfIdf(const TfIdfAttributes& attributes, KernelContext& context) {
   const Tensor& x = context.input(0);
   if (x.rank() > 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input is ", TypeAndDims(x), ", expected [C] or [N,C]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", TypeAndDims(x), ", expected [C] or [N,C]"));
   }
   std::vector<std::string> items;
   if (x.is_string()) {

@@ -29,8 +29,8 @@ absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& con
   }
   ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(perm, rank));
   if (static_cast<int>(axes.size()) != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute \"perm\" has ", axes.size(),
-                                                   " axes, the input's rank is ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute \"perm\" has ", axes.size(), " axes, the input's rank is ", rank));
   }
   const Dims strides = StridesOf(data.dims());
   Dims dims(static_cast<size_t>(rank));
@@ -45,8 +45,8 @@ absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& con
   return absl::OkStatus();
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<ParseTranspose, Transpose>("Transpose", 1, 13, 21, 23, 24, 25));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseTranspose, Transpose>("Transpose", 1, 13, 21, 23, 24, 25));
 
 }  // namespace
 

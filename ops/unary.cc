@@ -42,34 +42,48 @@ struct SignOp {
 };
 struct FloorOp {
   template <typename T>
-  T operator()(T x) const { return std::floor(x); }
+  T operator()(T x) const {
+    return std::floor(x);
+  }
 };
 struct CeilOp {
   template <typename T>
-  T operator()(T x) const { return std::ceil(x); }
+  T operator()(T x) const {
+    return std::ceil(x);
+  }
 };
 struct RoundOp {  // halves to even
   template <typename T>
-  T operator()(T x) const { return std::nearbyint(x); }
+  T operator()(T x) const {
+    return std::nearbyint(x);
+  }
 };
 struct SqrtOp {
   template <typename T>
-  T operator()(T x) const { return std::sqrt(x); }
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
 };
 struct ReciprocalOp {
   template <typename T>
-  T operator()(T x) const { return T{1} / x; }
+  T operator()(T x) const {
+    return T{1} / x;
+  }
 };
 struct BitwiseNotOp {
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(~x); }
+  T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
 };
 struct NotOp {
   bool operator()(uint8_t x) const { return x == 0; }
 };
 struct IsNanOp {
   template <typename T>
-  bool operator()(T x) const { return x != x; }
+  bool operator()(T x) const {
+    return x != x;
+  }
 };
 struct IsInfOp {
   bool positive;
@@ -103,31 +117,21 @@ using AtanhOp = ViaDouble<[](double x) { return std::atanh(x); }>;
 constexpr auto kKernels = KernelTable(
     Rows<Unary<AbsOp, Numbers>>("Abs", 1, 6, 13),
     Rows<Unary<NegOp, WrappingNumbers>>("Neg", 1, 6, 13),
-    Rows<Unary<SignOp, Numbers>>("Sign", 9, 13),
-    Rows<Unary<FloorOp, Floats>>("Floor", 1, 6, 13),
-    Rows<Unary<CeilOp, Floats>>("Ceil", 1, 6, 13),
-    Rows<Unary<RoundOp, Floats>>("Round", 11, 22),
+    Rows<Unary<SignOp, Numbers>>("Sign", 9, 13), Rows<Unary<FloorOp, Floats>>("Floor", 1, 6, 13),
+    Rows<Unary<CeilOp, Floats>>("Ceil", 1, 6, 13), Rows<Unary<RoundOp, Floats>>("Round", 11, 22),
     Rows<Unary<SqrtOp, Floats>>("Sqrt", 1, 6, 13),
     Rows<Unary<ReciprocalOp, Floats>>("Reciprocal", 1, 6, 13),
     Rows<Unary<BitwiseNotOp, UnsignedIntegers>>("BitwiseNot", 18),
-    Rows<Unary<NotOp, Types<uint8_t>>>("Not", 1),
-    Rows<Unary<IsNanOp, Floats>>("IsNaN", 9, 13, 20),
+    Rows<Unary<NotOp, Types<uint8_t>>>("Not", 1), Rows<Unary<IsNanOp, Floats>>("IsNaN", 9, 13, 20),
     Rows<ParseIsInf, UnaryWith<IsInfOp, Floats>>("IsInf", 10, 20),
 
-    Rows<Unary<ExpOp, Floats>>("Exp", 1, 6, 13),
-    Rows<Unary<LogOp, Floats>>("Log", 1, 6, 13),
-    Rows<Unary<ErfOp, Numbers>>("Erf", 9, 13),
-    Rows<Unary<TanhOp, Floats>>("Tanh", 1, 6, 13),
-    Rows<Unary<SinOp, Floats>>("Sin", 7, 22),
-    Rows<Unary<CosOp, Floats>>("Cos", 7, 22),
-    Rows<Unary<TanOp, Floats>>("Tan", 7, 22),
-    Rows<Unary<AsinOp, Floats>>("Asin", 7, 22),
-    Rows<Unary<AcosOp, Floats>>("Acos", 7, 22),
-    Rows<Unary<AtanOp, Floats>>("Atan", 7, 22),
-    Rows<Unary<SinhOp, Floats>>("Sinh", 9, 22),
-    Rows<Unary<CoshOp, Floats>>("Cosh", 9, 22),
-    Rows<Unary<AsinhOp, Floats>>("Asinh", 9, 22),
-    Rows<Unary<AcoshOp, Floats>>("Acosh", 9, 22),
+    Rows<Unary<ExpOp, Floats>>("Exp", 1, 6, 13), Rows<Unary<LogOp, Floats>>("Log", 1, 6, 13),
+    Rows<Unary<ErfOp, Numbers>>("Erf", 9, 13), Rows<Unary<TanhOp, Floats>>("Tanh", 1, 6, 13),
+    Rows<Unary<SinOp, Floats>>("Sin", 7, 22), Rows<Unary<CosOp, Floats>>("Cos", 7, 22),
+    Rows<Unary<TanOp, Floats>>("Tan", 7, 22), Rows<Unary<AsinOp, Floats>>("Asin", 7, 22),
+    Rows<Unary<AcosOp, Floats>>("Acos", 7, 22), Rows<Unary<AtanOp, Floats>>("Atan", 7, 22),
+    Rows<Unary<SinhOp, Floats>>("Sinh", 9, 22), Rows<Unary<CoshOp, Floats>>("Cosh", 9, 22),
+    Rows<Unary<AsinhOp, Floats>>("Asinh", 9, 22), Rows<Unary<AcoshOp, Floats>>("Acosh", 9, 22),
     Rows<Unary<AtanhOp, Floats>>("Atanh", 9, 22));
 
 }  // namespace

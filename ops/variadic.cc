@@ -17,15 +17,21 @@ namespace {
 // NaN wins over every number.
 struct MaxOp {
   template <typename T>
-  T operator()(T a, T b) const { return a > b || a != a ? a : b; }
+  T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
 };
 struct MinOp {
   template <typename T>
-  T operator()(T a, T b) const { return a < b || a != a ? a : b; }
+  T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
 };
 struct SumOp {
   template <typename T>
-  T operator()(T a, T b) const { return a + b; }
+  T operator()(T a, T b) const {
+    return a + b;
+  }
 };
 
 // out = op(op(in 0, in 1), in 2) ...; then divided by the number of inputs where kMean.
@@ -47,7 +53,8 @@ void FoldLoop(int count, const ElementRun& run) {
       pair[1] = input(i);
       steps[1] = run.steps[i];
       if (steps[0] == 0 && steps[1] == 0) {
-        std::fill_n(piece, n, Op()(*static_cast<const T*>(pair[0]), *static_cast<const T*>(pair[1])));
+        std::fill_n(piece, n,
+                    Op()(*static_cast<const T*>(pair[0]), *static_cast<const T*>(pair[1])));
       } else {
         BinaryLoop<T, T, T>(Op(), {pair, steps, piece, n});
       }
@@ -71,10 +78,9 @@ absl::Status Fold(KernelContext& context) {
   for (int i = 0; i < count; ++i) inputs.push_back(&context.input(i));
   const ElementType type = inputs[0]->type();
   return VisitType(List(), type, [&]<typename T>(Tag<T>) {
-    return Elementwise(
-        context, inputs, type,
-        [count](const ElementRun& run) { FoldLoop<Op, kMean, T>(count, run); },
-        {.reads_before_writing = count == 2});
+    return Elementwise(context, inputs, type,
+                       [count](const ElementRun& run) { FoldLoop<Op, kMean, T>(count, run); },
+                       {.reads_before_writing = count == 2});
   });
 }
 
@@ -126,19 +132,19 @@ absl::Status Clip11(KernelContext& context) {
         return absl::InvalidArgumentError(absl::StrCat(i == 1 ? "min" : "max", " is ",
                                                        TypeAndDims(limit), ", expected a scalar"));
       }
-      RETURN_IF_ERROR(Convert(limit.data(), type, i == 1 ? &op.low : &op.high, ComputeType(type), 1));
+      RETURN_IF_ERROR(
+          Convert(limit.data(), type, i == 1 ? &op.low : &op.high, ComputeType(type), 1));
     }
     return RunUnaryIn<T>(op, context);
   });
 }
 
-constexpr auto kKernels = KernelTable(
-    Rows<Fold<MaxOp, Numbers>>("Max", 1, 6, 8, 12, 13),
-    Rows<Fold<MinOp, Numbers>>("Min", 1, 6, 8, 12, 13),
-    Rows<Fold<SumOp, Floats>>("Sum", 1, 6, 8, 13),
-    Rows<Fold<SumOp, Floats, true>>("Mean", 1, 6, 8, 13),
-    Rows<ParseClip, Clip1>("Clip", 1, 6),
-    Rows<Clip11>("Clip", 11, 12, 13));
+constexpr auto kKernels =
+    KernelTable(Rows<Fold<MaxOp, Numbers>>("Max", 1, 6, 8, 12, 13),
+                Rows<Fold<MinOp, Numbers>>("Min", 1, 6, 8, 12, 13),
+                Rows<Fold<SumOp, Floats>>("Sum", 1, 6, 8, 13),
+                Rows<Fold<SumOp, Floats, true>>("Mean", 1, 6, 8, 13),
+                Rows<ParseClip, Clip1>("Clip", 1, 6), Rows<Clip11>("Clip", 11, 12, 13));
 
 }  // namespace
 

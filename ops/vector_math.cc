@@ -19,8 +19,8 @@ namespace {
 
 #define ONNX_RUN_INLINE HWY_INLINE HWY_ATTR
 
-// Adding this to a double of magnitude below 2^51 rounds it to an integer, and leaves that integer in
-// the low bits.
+// Adding this to a double of magnitude below 2^51 rounds it to an integer, and leaves that integer
+// in the low bits.
 constexpr double kRounder = 0x1.8p52;
 constexpr double kLog2e = 0x1.71547652b82fep0;
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
@@ -50,7 +50,7 @@ ONNX_RUN_INLINE ExpParts SplitExp(double x) {
   const double r = x - n * kLn2;
   // (e^r - 1) / r on [-ln2/2, ln2/2], relative error 2^-37.7
   constexpr double kExpMinus1[] = {
-      0x1.fffffffff64b6p-1, 0x1.000000001de82p-1, 0x1.5555557e0caffp-3,  0x1.555554e4c867ap-5,
+      0x1.fffffffff64b6p-1, 0x1.000000001de82p-1,  0x1.5555557e0caffp-3,  0x1.555554e4c867ap-5,
       0x1.1110a6ad68242p-7, 0x1.6c1778d8991f7p-10, 0x1.a17d3221665c1p-13, 0x1.9ff673b933eb9p-16};
   const uint64_t bits = std::bit_cast<uint64_t>(shifted);
   return {std::bit_cast<double>((bits << 52) + (uint64_t{1023} << 52)),
@@ -108,19 +108,19 @@ ONNX_RUN_INLINE double ErfcOfPositive(double a) {
   const double t = (a - 3.0) / (a + 3.0);
   // (1 + 2 a) e^(a^2) erfc(a) in t, relative error 2^-41
   constexpr double kScaledErfc[] = {
-      0x1.40c522d7e4615p+0,   -0x1.15c084bbeed53p-3, -0x1.85a15c532da98p-5, 0x1.098366be93554p-3,
-      -0x1.e88b807f4a099p-4,  0x1.17ca23ec5a5bep-4,  -0x1.8574c1ff057a9p-6, 0x1.4b8e0f998264cp-9,
-      0x1.ef23d34b73806p-10,  -0x1.9948edcc9a603p-11, -0x1.bdb8fc6cc98fcp-14, 0x1.099dcdbc0a137p-13,
-      0x1.221f2d3b64880p-17,  -0x1.4bc4a1ccbfcdap-16, -0x1.49cb62d6c34c3p-18};
+      0x1.40c522d7e4615p+0,  -0x1.15c084bbeed53p-3,  -0x1.85a15c532da98p-5,  0x1.098366be93554p-3,
+      -0x1.e88b807f4a099p-4, 0x1.17ca23ec5a5bep-4,   -0x1.8574c1ff057a9p-6,  0x1.4b8e0f998264cp-9,
+      0x1.ef23d34b73806p-10, -0x1.9948edcc9a603p-11, -0x1.bdb8fc6cc98fcp-14, 0x1.099dcdbc0a137p-13,
+      0x1.221f2d3b64880p-17, -0x1.4bc4a1ccbfcdap-16, -0x1.49cb62d6c34c3p-18};
   const double y = ExpOf(-(a * a)) * Polynomial(kScaledErfc, t) / (1.0 + 2.0 * a);
   return a > 10.5 ? 0.0 : y;  // 0 as a float
 }
 ONNX_RUN_INLINE double ErfOf(double x) {
   const double a = x < 0 ? -x : x;
   // erf(x) / x in x^2 on [0, 1], relative error 2^-40
-  constexpr double kErf[] = {0x1.20dd750428ac3p+0,   -0x1.812746ada6b7ep-2, 0x1.ce2f2093adb30p-4,
-                             -0x1.b82cb88048315p-6,  0x1.5658660126f85p-8,  -0x1.bfdee5cfae062p-11,
-                             0x1.f567b4a4cd559p-14,  -0x1.d2488f3d9491fp-17, 0x1.1b63e246cd950p-20};
+  constexpr double kErf[] = {0x1.20dd750428ac3p+0,  -0x1.812746ada6b7ep-2,  0x1.ce2f2093adb30p-4,
+                             -0x1.b82cb88048315p-6, 0x1.5658660126f85p-8,   -0x1.bfdee5cfae062p-11,
+                             0x1.f567b4a4cd559p-14, -0x1.d2488f3d9491fp-17, 0x1.1b63e246cd950p-20};
   const double far = 1.0 - ErfcOfPositive(a);
   const double near = x * Polynomial(kErf, x * x);
   return a < 1.0 ? near : (x < 0 ? -far : far);
@@ -218,17 +218,11 @@ HWY_AFTER_NAMESPACE();
 namespace onnx_run::vector_math {
 
 HWY_EXPORT(ExpLoop);
-void Exp(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n);
-}
+void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n); }
 HWY_EXPORT(LogLoop);
-void Log(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n);
-}
+void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n); }
 HWY_EXPORT(TanhLoop);
-void Tanh(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(TanhLoop)(x, out, n);
-}
+void Tanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, out, n); }
 HWY_EXPORT(SigmoidLoop);
 void Sigmoid(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SigmoidLoop)(x, out, n);
@@ -238,21 +232,15 @@ void Softplus(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
 }
 HWY_EXPORT(ErfLoop);
-void Erf(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(ErfLoop)(x, out, n);
-}
+void Erf(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ErfLoop)(x, out, n); }
 HWY_EXPORT(GeluLoop);
-void Gelu(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(GeluLoop)(x, out, n);
-}
+void Gelu(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(GeluLoop)(x, out, n); }
 HWY_EXPORT(GeluTanhLoop);
 void GeluTanh(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(GeluTanhLoop)(x, out, n);
 }
 HWY_EXPORT(MishLoop);
-void Mish(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(MishLoop)(x, out, n);
-}
+void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishLoop)(x, out, n); }
 HWY_EXPORT(SwishLoop);
 void Swish(const float* x, float alpha, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SwishLoop)(x, alpha, out, n);

@@ -1,8 +1,9 @@
 // Functions over arrays of floats, vectorised, with the same result bit for bit on every machine.
 //
-// Each is computed in double by +, -, *, / alone (no fused multiply-add, no library) to a relative error
-// below 2^-35 and rounded once to float: the result is the correctly rounded one but for about one in a
-// thousand arguments, where it is the other neighbour. In and out may be the same array.
+// Each is computed in double by +, -, *, / alone (no fused multiply-add, no library) to a relative
+// error below 2^-35 and rounded once to float: the result is the correctly rounded one but for
+// about one in a thousand arguments, where it is the other neighbour. In and out may be the same
+// array.
 #ifndef ONNX_RUN_OPS_VECTOR_MATH_H_
 #define ONNX_RUN_OPS_VECTOR_MATH_H_
 
@@ -16,8 +17,8 @@ void Tanh(const float* x, float* out, int64_t n);
 void Sigmoid(const float* x, float* out, int64_t n);
 void Softplus(const float* x, float* out, int64_t n);  // log(1 + e^x)
 void Erf(const float* x, float* out, int64_t n);
-void Gelu(const float* x, float* out, int64_t n);      // x/2 (1 + erf(x / sqrt 2))
-void GeluTanh(const float* x, float* out, int64_t n);  // its approximation by tanh
+void Gelu(const float* x, float* out, int64_t n);                // x/2 (1 + erf(x / sqrt 2))
+void GeluTanh(const float* x, float* out, int64_t n);            // its approximation by tanh
 void Swish(const float* x, float alpha, float* out, int64_t n);  // x sigmoid(alpha x)
 void Mish(const float* x, float* out, int64_t n);                // x tanh(softplus(x))
 // x where x > 0, else negative (e^(x / divisor) - 1); then times `scale`: Elu, Celu and Selu.

@@ -89,8 +89,8 @@ absl::StatusOr<Window> WindowWithoutOutput(const WindowAttributes& attributes,
                                            absl::Span<const int64_t> kernel) {
   const size_t rank = input.size();
   if (kernel.size() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("the kernel has ", kernel.size(),
-                                                   " spatial dimensions, the input ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernel has ", kernel.size(), " spatial dimensions, the input ", rank));
   }
   RETURN_IF_ERROR(CheckCount(attributes.kernel_shape, "kernel_shape", rank));
   RETURN_IF_ERROR(CheckCount(attributes.strides, "strides", rank));
@@ -135,8 +135,8 @@ absl::StatusOr<Window> MakeWindow(const WindowAttributes& attributes,
       case AutoPad::kSameUpper:
       case AutoPad::kSameLower: {
         axis.output = (axis.input + axis.stride - 1) / axis.stride;
-        const int64_t total = std::max<int64_t>(
-            0, (axis.output - 1) * axis.stride + axis.Extent() - axis.input);
+        const int64_t total =
+            std::max<int64_t>(0, (axis.output - 1) * axis.stride + axis.Extent() - axis.input);
         const int64_t less = total / 2;
         const bool upper = attributes.auto_pad == AutoPad::kSameUpper;
         axis.pad_begin = upper ? less : total - less;
@@ -147,9 +147,10 @@ absl::StatusOr<Window> MakeWindow(const WindowAttributes& attributes,
     const int64_t room = axis.input + axis.pad_begin + axis.pad_end - axis.Extent();
     if (room < 0) {
       if (axis.input == 0) continue;  // an empty input has an empty output
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the kernel reaches over ", axis.Extent(), " elements of spatial dimension ", i,
-          ", which has ", axis.input, " with ", axis.pad_begin, " and ", axis.pad_end, " of padding"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the kernel reaches over ", axis.Extent(), " elements of spatial dimension ",
+                       i, ", which has ", axis.input, " with ", axis.pad_begin, " and ",
+                       axis.pad_end, " of padding"));
     }
     axis.output = room / axis.stride + 1;
     if (attributes.ceil_mode && room % axis.stride != 0) {

@@ -12,14 +12,15 @@ constexpr size_t kSmallest = 64;
 class NewAllocator final : public Allocator {
  public:
   void* Allocate(size_t bytes) override {
-    return ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+    return ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
   }
   void Deallocate(void* data, size_t /*bytes*/) override {
-    ::operator delete(data, std::align_val_t{kAlignment});
+    ::operator delete (data, std::align_val_t{kAlignment});
   }
 };
 
-// Size classes: 64, 80, 96, 112, 128, 160, ... : four to an octave, so that at most a fifth is wasted.
+// Size classes: 64, 80, 96, 112, 128, 160, ... : four to an octave, so that at most a fifth is
+// wasted.
 struct SizeClass {
   int index;
   size_t bytes;
@@ -60,15 +61,9 @@ Buffer* Buffer::NewStrings(size_t count) {
 
 void Buffer::Release() {
   switch (kind_) {
-    case Kind::kPooled:
-      pool_->Return(this);
-      return;
-    case Kind::kExternal:
-      delete owner_;
-      break;
-    case Kind::kStrings:
-      delete strings_;
-      break;
+    case Kind::kPooled: pool_->Return(this); return;
+    case Kind::kExternal: delete owner_; break;
+    case Kind::kStrings: delete strings_; break;
   }
   delete this;
 }

@@ -1,8 +1,8 @@
 // Memory of tensors: reference-counted buffers, and the pool they return to.
 //
-// A Buffer is one allocation, 64-byte aligned, shared by the Tensors that look at it. It comes from a
-// BufferPool (and goes back to it, so that a second run with the same shapes allocates nothing), from
-// the heap, or stands for memory owned by somebody else (a mapped file, the embedder's array).
+// A Buffer is one allocation, 64-byte aligned, shared by the Tensors that look at it. It comes from
+// a BufferPool (and goes back to it, so that a second run with the same shapes allocates nothing),
+// from the heap, or stands for memory owned by somebody else (a mapped file, the embedder's array).
 #ifndef ONNX_RUN_RUNTIME_BUFFER_H_
 #define ONNX_RUN_RUNTIME_BUFFER_H_
 
@@ -57,8 +57,8 @@ class Buffer {
   void* data_ = nullptr;
   size_t capacity_ = 0;
   union {
-    BufferPool* pool_ = nullptr;                // kPooled
-    std::shared_ptr<const void>* owner_;        // kExternal
+    BufferPool* pool_ = nullptr;          // kPooled
+    std::shared_ptr<const void>* owner_;  // kExternal
   };
   std::vector<std::string>* strings_ = nullptr;  // kStrings
   Buffer* next_free_ = nullptr;
@@ -98,8 +98,9 @@ class Allocator {
   static Allocator* Default();
 };
 
-// A free list of buffers keyed by size class (four to an octave), safe from many threads. It lives until
-// its last Buffer is gone, which may be after its owner dropped it: outputs outlive a session.
+// A free list of buffers keyed by size class (four to an octave), safe from many threads. It lives
+// until its last Buffer is gone, which may be after its owner dropped it: outputs outlive a
+// session.
 class BufferPool {
  public:
   // `max_bytes_kept`: free buffers beyond this are given back to the allocator.

@@ -2,8 +2,8 @@
 //
 // Everything that depends on an element type (sizes, packing, codecs, names in messages, npy
 // descriptors) derives from kElementTypeTable; nothing else lists the types.
-// Source of the rows: onnx-ml.proto (TensorProto.DataType) and the technical pages of the standard on
-// float8, float4, int4 and int2.
+// Source of the rows: onnx-ml.proto (TensorProto.DataType) and the technical pages of the standard
+// on float8, float4, int4 and int2.
 #ifndef ONNX_RUN_RUNTIME_ELEMENT_TYPE_H_
 #define ONNX_RUN_RUNTIME_ELEMENT_TYPE_H_
 
@@ -53,14 +53,15 @@ enum class ElementKind : uint8_t { kNone, kFloat, kSigned, kUnsigned, kBool, kSt
 // How a float format spells infinity and NaN.
 enum class FloatStyle : uint8_t {
   kNotFloat,
-  kIeee,      // all-ones exponent: mantissa 0 is infinity, else NaN
-  kFn,        // finite, NaN is all ones only (E4M3FN)
-  kFnuz,      // finite, NaN is the code of -0 only, no -0 (E4M3FNUZ, E5M2FNUZ)
-  kE8m0,      // no sign, no mantissa, no zero; 0xFF is NaN
-  kFinite,    // neither infinity nor NaN (E2M1)
+  kIeee,    // all-ones exponent: mantissa 0 is infinity, else NaN
+  kFn,      // finite, NaN is all ones only (E4M3FN)
+  kFnuz,    // finite, NaN is the code of -0 only, no -0 (E4M3FNUZ, E5M2FNUZ)
+  kE8m0,    // no sign, no mantissa, no zero; 0xFF is NaN
+  kFinite,  // neither infinity nor NaN (E2M1)
 };
 
-// Layout of a float format: 1 sign bit (none for E8M0), exponent, mantissa; value of a normal number is
+// Layout of a float format: 1 sign bit (none for E8M0), exponent, mantissa; value of a normal
+// number is
 // (-1)^s * 2^(e - bias) * 1.m.
 struct FloatLayout {
   uint8_t exponent_bits = 0;
@@ -71,9 +72,9 @@ struct FloatLayout {
 
 struct ElementTypeInfo {
   ElementType type;
-  const char* name;        // as TensorProto.DataType spells it: "FLOAT8E4M3FN"
-  const char* type_string; // as type strings spell it: "float8e4m3fn"
-  uint8_t bits;            // of one element; 0 for strings
+  const char* name;         // as TensorProto.DataType spells it: "FLOAT8E4M3FN"
+  const char* type_string;  // as type strings spell it: "float8e4m3fn"
+  uint8_t bits;             // of one element; 0 for strings
   ElementKind kind;
   FloatLayout layout;
   uint8_t first_ir_version;  // of ModelProto, that has this type
@@ -81,9 +82,18 @@ struct ElementTypeInfo {
   const char* npy;           // numpy descriptor, "" where numpy has none
 };
 
+// clang-format off: a table, one row a line.
 inline constexpr std::array<ElementTypeInfo, kElementTypeCount> kElementTypeTable = {{
     {ElementType::kUndefined, "UNDEFINED", "undefined", 0, ElementKind::kNone, {}, 0, 0, ""},
-    {ElementType::kFloat, "FLOAT", "float", 32, ElementKind::kFloat, {8, 23, 127, FloatStyle::kIeee}, 1, 1, "<f4"},
+    {ElementType::kFloat,
+     "FLOAT",
+     "float",
+     32,
+     ElementKind::kFloat,
+     {8, 23, 127, FloatStyle::kIeee},
+     1,
+     1,
+     "<f4"},
     {ElementType::kUint8, "UINT8", "uint8", 8, ElementKind::kUnsigned, {}, 1, 1, "|u1"},
     {ElementType::kInt8, "INT8", "int8", 8, ElementKind::kSigned, {}, 1, 1, "|i1"},
     {ElementType::kUint16, "UINT16", "uint16", 16, ElementKind::kUnsigned, {}, 1, 1, "<u2"},
@@ -92,24 +102,105 @@ inline constexpr std::array<ElementTypeInfo, kElementTypeCount> kElementTypeTabl
     {ElementType::kInt64, "INT64", "int64", 64, ElementKind::kSigned, {}, 1, 1, "<i8"},
     {ElementType::kString, "STRING", "string", 0, ElementKind::kString, {}, 1, 1, "|O"},
     {ElementType::kBool, "BOOL", "bool", 8, ElementKind::kBool, {}, 1, 1, "|b1"},
-    {ElementType::kFloat16, "FLOAT16", "float16", 16, ElementKind::kFloat, {5, 10, 15, FloatStyle::kIeee}, 1, 1, "<f2"},
-    {ElementType::kDouble, "DOUBLE", "double", 64, ElementKind::kFloat, {11, 52, 1023, FloatStyle::kIeee}, 1, 1, "<f8"},
+    {ElementType::kFloat16,
+     "FLOAT16",
+     "float16",
+     16,
+     ElementKind::kFloat,
+     {5, 10, 15, FloatStyle::kIeee},
+     1,
+     1,
+     "<f2"},
+    {ElementType::kDouble,
+     "DOUBLE",
+     "double",
+     64,
+     ElementKind::kFloat,
+     {11, 52, 1023, FloatStyle::kIeee},
+     1,
+     1,
+     "<f8"},
     {ElementType::kUint32, "UINT32", "uint32", 32, ElementKind::kUnsigned, {}, 1, 1, "<u4"},
     {ElementType::kUint64, "UINT64", "uint64", 64, ElementKind::kUnsigned, {}, 1, 1, "<u8"},
     {ElementType::kComplex64, "COMPLEX64", "complex64", 64, ElementKind::kComplex, {}, 1, 1, "<c8"},
-    {ElementType::kComplex128, "COMPLEX128", "complex128", 128, ElementKind::kComplex, {}, 1, 1, "<c16"},
-    {ElementType::kBfloat16, "BFLOAT16", "bfloat16", 16, ElementKind::kFloat, {8, 7, 127, FloatStyle::kIeee}, 4, 13, ""},
-    {ElementType::kFloat8e4m3fn, "FLOAT8E4M3FN", "float8e4m3fn", 8, ElementKind::kFloat, {4, 3, 7, FloatStyle::kFn}, 9, 19, ""},
-    {ElementType::kFloat8e4m3fnuz, "FLOAT8E4M3FNUZ", "float8e4m3fnuz", 8, ElementKind::kFloat, {4, 3, 8, FloatStyle::kFnuz}, 9, 19, ""},
-    {ElementType::kFloat8e5m2, "FLOAT8E5M2", "float8e5m2", 8, ElementKind::kFloat, {5, 2, 15, FloatStyle::kIeee}, 9, 19, ""},
-    {ElementType::kFloat8e5m2fnuz, "FLOAT8E5M2FNUZ", "float8e5m2fnuz", 8, ElementKind::kFloat, {5, 2, 16, FloatStyle::kFnuz}, 9, 19, ""},
+    {ElementType::kComplex128,
+     "COMPLEX128",
+     "complex128",
+     128,
+     ElementKind::kComplex,
+     {},
+     1,
+     1,
+     "<c16"},
+    {ElementType::kBfloat16,
+     "BFLOAT16",
+     "bfloat16",
+     16,
+     ElementKind::kFloat,
+     {8, 7, 127, FloatStyle::kIeee},
+     4,
+     13,
+     ""},
+    {ElementType::kFloat8e4m3fn,
+     "FLOAT8E4M3FN",
+     "float8e4m3fn",
+     8,
+     ElementKind::kFloat,
+     {4, 3, 7, FloatStyle::kFn},
+     9,
+     19,
+     ""},
+    {ElementType::kFloat8e4m3fnuz,
+     "FLOAT8E4M3FNUZ",
+     "float8e4m3fnuz",
+     8,
+     ElementKind::kFloat,
+     {4, 3, 8, FloatStyle::kFnuz},
+     9,
+     19,
+     ""},
+    {ElementType::kFloat8e5m2,
+     "FLOAT8E5M2",
+     "float8e5m2",
+     8,
+     ElementKind::kFloat,
+     {5, 2, 15, FloatStyle::kIeee},
+     9,
+     19,
+     ""},
+    {ElementType::kFloat8e5m2fnuz,
+     "FLOAT8E5M2FNUZ",
+     "float8e5m2fnuz",
+     8,
+     ElementKind::kFloat,
+     {5, 2, 16, FloatStyle::kFnuz},
+     9,
+     19,
+     ""},
     {ElementType::kUint4, "UINT4", "uint4", 4, ElementKind::kUnsigned, {}, 10, 21, ""},
     {ElementType::kInt4, "INT4", "int4", 4, ElementKind::kSigned, {}, 10, 21, ""},
-    {ElementType::kFloat4e2m1, "FLOAT4E2M1", "float4e2m1", 4, ElementKind::kFloat, {2, 1, 1, FloatStyle::kFinite}, 11, 23, ""},
-    {ElementType::kFloat8e8m0, "FLOAT8E8M0", "float8e8m0", 8, ElementKind::kFloat, {8, 0, 127, FloatStyle::kE8m0}, 12, 24, ""},
+    {ElementType::kFloat4e2m1,
+     "FLOAT4E2M1",
+     "float4e2m1",
+     4,
+     ElementKind::kFloat,
+     {2, 1, 1, FloatStyle::kFinite},
+     11,
+     23,
+     ""},
+    {ElementType::kFloat8e8m0,
+     "FLOAT8E8M0",
+     "float8e8m0",
+     8,
+     ElementKind::kFloat,
+     {8, 0, 127, FloatStyle::kE8m0},
+     12,
+     24,
+     ""},
     {ElementType::kUint2, "UINT2", "uint2", 2, ElementKind::kUnsigned, {}, 13, 25, ""},
     {ElementType::kInt2, "INT2", "int2", 2, ElementKind::kSigned, {}, 13, 25, ""},
 }};
+// clang-format on
 
 // The row of `type`; of kUndefined when out of range.
 constexpr const ElementTypeInfo& InfoOf(ElementType type) {
@@ -145,8 +236,8 @@ constexpr std::optional<ElementType> ElementTypeFromName(absl::string_view name)
   return std::nullopt;
 }
 
-// Bytes that `count` elements take when packed as in raw_data (ceil for 4 and 2 bit types). `count` must
-// be >= 0; nullopt when it overflows int64, and for strings.
+// Bytes that `count` elements take when packed as in raw_data (ceil for 4 and 2 bit types). `count`
+// must be >= 0; nullopt when it overflows int64, and for strings.
 constexpr std::optional<int64_t> PackedBytes(ElementType type, int64_t count) {
   const int bits = BitsOf(type);
   if (bits == 0 || count < 0) return std::nullopt;

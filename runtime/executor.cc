@@ -11,7 +11,8 @@ namespace onnx_run {
 namespace {
 
 absl::Status AtNode(const absl::Status& status, const NodeInfo& info) {
-  // A node inside of a subgraph or function has said where it is already; the outer ones add nothing.
+  // A node inside of a subgraph or function has said where it is already; the outer ones add
+  // nothing.
   if (absl::StartsWith(status.message(), "node #")) return status;
   return absl::Status(status.code(), absl::StrCat(info.Describe(), ": ", status.message()));
 }
@@ -86,10 +87,11 @@ absl::Status Executor::CheckInputTypes(const NodeInfo& info, const SchemaTable& 
           absl::StrCat("input ", i, " \"", parameter->name, "\" is required and absent"));
     }
     const SchemaTypeSet& types = schemas.TypesOf(*parameter);
-    if (!types.Has(*value) && (strict || !AllowedLater(schemas, *schema, false, i, value->type()))) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " \"", parameter->name, "\" has type ",
-                                                     TypeToString(value->type()), ", accepted: ",
-                                                     types.ToString()));
+    if (!types.Has(*value) &&
+        (strict || !AllowedLater(schemas, *schema, false, i, value->type()))) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " \"", parameter->name,
+                                                     "\" has type ", TypeToString(value->type()),
+                                                     ", accepted: ", types.ToString()));
     }
     if (parameter->constraint < 0 || parameter->constraint >= static_cast<int>(bound.size()) ||
         (parameter->option == ParameterOption::kVariadic && !parameter->homogeneous)) {
@@ -100,10 +102,10 @@ absl::Status Executor::CheckInputTypes(const NodeInfo& info, const SchemaTable& 
       first = value;
     } else if (first->kind() != value->kind() ||
                (value->is_tensor() && first->tensor().type() != value->tensor().type())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input ", i, " \"", parameter->name, "\" has type ", TypeToString(value->type()),
-          ", expected ", TypeToString(first->type()), " as another input of type ",
-          parameter->type_string));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " \"", parameter->name, "\" has type ",
+                       TypeToString(value->type()), ", expected ", TypeToString(first->type()),
+                       " as another input of type ", parameter->type_string));
     }
   }
   return absl::OkStatus();
@@ -131,14 +133,12 @@ absl::Status Executor::CallPlan(const Plan& callee, KernelContext& context,
 absl::Status Executor::RunStep(const Step& step, KernelContext& context,
                                RunEnvironment& environment) {
   if (step.check_types && environment.schemas != nullptr) {
-    RETURN_IF_ERROR(CheckInputTypes(*step.info, *environment.schemas, context.inputs_,
-                                    environment.strict));
+    RETURN_IF_ERROR(
+        CheckInputTypes(*step.info, *environment.schemas, context.inputs_, environment.strict));
   }
   switch (step.kind) {
-    case StepKind::kKernel:
-      return step.run(step.state, context);
-    case StepKind::kFunction:
-      return CallPlan(*step.details->function, context, environment);
+    case StepKind::kKernel: return step.run(step.state, context);
+    case StepKind::kFunction: return CallPlan(*step.details->function, context, environment);
     case StepKind::kLazyBody: {
       std::vector<Type> types;
       std::string key;

@@ -15,15 +15,16 @@ std::string NodeLabel(const Node& node, int index) {
 }
 
 std::string SubgraphPath(absl::string_view path, const Node& node, absl::string_view attribute) {
-  return absl::StrCat(path, "/", node.op_type, node.name.empty() ? "" : absl::StrCat(" \"", node.name, "\""),
-                      " ", attribute);
+  return absl::StrCat(path, "/", node.op_type,
+                      node.name.empty() ? "" : absl::StrCat(" \"", node.name, "\""), " ",
+                      attribute);
 }
 
 namespace {
 
 // Whoever reads `name`, which nothing gives: this node, or something in its subgraphs.
-std::string DanglingReader(const Node& node, int index, absl::string_view name, const std::string& path,
-                           FreeNames& free_names) {
+std::string DanglingReader(const Node& node, int index, absl::string_view name,
+                           const std::string& path, FreeNames& free_names) {
   if (std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end()) {
     return absl::StrCat(path, ": ", NodeLabel(node, index), " reads \"", name, "\"");
   }
@@ -81,15 +82,14 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
       if (output.empty()) continue;
       const auto [place, fresh] = writer.emplace(output, i);
       if (!fresh) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": value \"", output, "\" is written twice, by ",
-                         NodeLabel(nodes[place->second], place->second), " and by ",
-                         NodeLabel(nodes[i], i)));
+        return absl::InvalidArgumentError(absl::StrCat(
+            path, ": value \"", output, "\" is written twice, by ",
+            NodeLabel(nodes[place->second], place->second), " and by ", NodeLabel(nodes[i], i)));
       }
       if (has_value(output)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": value \"", output, "\" is written by ", NodeLabel(nodes[i], i),
-                         " and is an input or initializer too"));
+        return absl::InvalidArgumentError(absl::StrCat(path, ": value \"", output,
+                                                       "\" is written by ", NodeLabel(nodes[i], i),
+                                                       " and is an input or initializer too"));
       }
     }
   }
@@ -147,17 +147,18 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
       if (waiting[reader] > 0) next[reader] = i;
     }
   }
-  int at = static_cast<int>(std::find_if(waiting.begin(), waiting.end(), [](int w) { return w > 0; }) -
-                            waiting.begin());
+  int at = static_cast<int>(
+      std::find_if(waiting.begin(), waiting.end(), [](int w) { return w > 0; }) - waiting.begin());
   std::vector<bool> seen(nodes.size(), false);
   while (!seen[at]) {
     seen[at] = true;
     at = next[at];
   }
   std::string chain = NodeLabel(nodes[at], at);
-  for (int i = next[at]; i != at; i = next[i]) absl::StrAppend(&chain, " <- ", NodeLabel(nodes[i], i));
-  return absl::InvalidArgumentError(absl::StrCat(path, ": nodes read from each other in a cycle: ", chain,
-                                                 " <- ", NodeLabel(nodes[at], at)));
+  for (int i = next[at]; i != at; i = next[i])
+    absl::StrAppend(&chain, " <- ", NodeLabel(nodes[i], i));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": nodes read from each other in a cycle: ", chain, " <- ", NodeLabel(nodes[at], at)));
 }
 
 }  // namespace onnx_run

@@ -14,7 +14,8 @@
 
 namespace onnx_run {
 
-// The names that a graph reads from around itself, remembered by graph so that nesting costs nothing twice.
+// The names that a graph reads from around itself, remembered by graph so that nesting costs
+// nothing twice.
 class FreeNames {
  public:
   const std::vector<absl::string_view>& Of(const Graph& graph);
@@ -28,8 +29,9 @@ struct NodeOrder {
   bool was_sorted = true;
 };
 
-// `has_value`: whether a name is an input or initializer of this graph, `has_outer`: a value around it.
-// Errors (InvalidArgument, each told apart): a value written twice, a name that exists nowhere, a cycle.
+// `has_value`: whether a name is an input or initializer of this graph, `has_outer`: a value around
+// it. Errors (InvalidArgument, each told apart): a value written twice, a name that exists nowhere,
+// a cycle.
 absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
                                      absl::FunctionRef<bool(absl::string_view)> has_value,
                                      absl::FunctionRef<bool(absl::string_view)> has_outer,

@@ -17,8 +17,9 @@ absl::Status Missing(absl::string_view name) {
 
 absl::string_view AttributeKindName(AttributeKind kind) {
   static constexpr absl::string_view kNames[] = {
-      "UNDEFINED", "FLOAT",  "INT",     "STRING", "TENSOR",        "GRAPH",          "FLOATS",    "INTS",
-      "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+      "UNDEFINED",      "FLOAT",      "INT",        "STRING",  "TENSOR", "GRAPH",
+      "FLOATS",         "INTS",       "STRINGS",    "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+      "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
   const auto index = static_cast<size_t>(kind);
   return index < std::size(kNames) ? kNames[index] : kNames[0];
 }
@@ -31,10 +32,10 @@ const Attribute* NodeInfo::Find(absl::string_view name) const {
 }
 
 // Each getter: the node's own value, else the schema's default, else nothing.
-#define ONNX_RUN_ATTRIBUTE_DEFAULT(name)                                                  \
-  schema_ == nullptr ? nullptr : [&]() -> const SchemaAttribute* {                        \
-    const SchemaAttribute* found = schema_->FindAttribute(name);                          \
-    return found != nullptr && found->has_default ? found : nullptr;                      \
+#define ONNX_RUN_ATTRIBUTE_DEFAULT(name)                             \
+  schema_ == nullptr ? nullptr : [&]() -> const SchemaAttribute* {   \
+    const SchemaAttribute* found = schema_->FindAttribute(name);     \
+    return found != nullptr && found->has_default ? found : nullptr; \
   }()
 
 absl::StatusOr<int64_t> NodeInfo::Int(absl::string_view name) const {
@@ -57,7 +58,8 @@ absl::StatusOr<std::string> NodeInfo::String(absl::string_view name) const {
 
 absl::StatusOr<Tensor> NodeInfo::TensorValue(absl::string_view name) const {
   const Attribute* own = Find(name);
-  if (own == nullptr || own->values.size() != 1 || !own->values[0].is_tensor()) return Missing(name);
+  if (own == nullptr || own->values.size() != 1 || !own->values[0].is_tensor())
+    return Missing(name);
   return own->values[0].tensor();
 }
 
@@ -132,7 +134,8 @@ Value KernelContext::TakeInput(int i) {
 absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<const int64_t> dims) {
   if (environment_->max_output_bytes != std::numeric_limits<int64_t>::max()) {
     ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
-    const int64_t bytes = type == ElementType::kString ? count * 32 : PackedBytes(type, count).value_or(0);
+    const int64_t bytes =
+        type == ElementType::kString ? count * 32 : PackedBytes(type, count).value_or(0);
     if (bytes > environment_->max_output_bytes) {
       return absl::ResourceExhaustedError("too large to be computed at load");
     }
@@ -212,9 +215,9 @@ const Type& SubgraphRunner::output_type(int i) const { return impl_->plan->outpu
 absl::Status SubgraphRunner::Run(absl::Span<Value> inputs, absl::Span<Value> outputs) {
   const Plan& plan = *impl_->plan;
   if (inputs.size() != plan.inputs.size() || outputs.size() != plan.outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        plan.path, " has ", plan.inputs.size(), " inputs and ", plan.outputs.size(), " outputs, given ",
-        inputs.size(), " and ", outputs.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(plan.path, " has ", plan.inputs.size(), " inputs and ", plan.outputs.size(),
+                     " outputs, given ", inputs.size(), " and ", outputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Plan::Input& input = plan.inputs[i];

@@ -43,18 +43,20 @@ struct Plan;
 struct RunEnvironment;
 struct Step;
 
-// What is known of a node at load. Attribute getters return the node's own value, else the default of the
-// schema; a value of the wrong kind has been refused before.
+// What is known of a node at load. Attribute getters return the node's own value, else the default
+// of the schema; a value of the wrong kind has been refused before.
 class NodeInfo {
  public:
   const std::string& name() const { return node_->name; }
   const std::string& domain() const { return node_->domain; }
   const std::string& op_type() const { return node_->op_type; }
   const Node& node() const { return *node_; }
-  int64_t opset() const { return opset_; }  // the domain's version here; 0 for model-local functions
+  int64_t opset() const {
+    return opset_;
+  }  // the domain's version here; 0 for model-local functions
   int since_version() const { return schema_ != nullptr ? schema_->since_version : 0; }
   const OpSchema* schema() const { return schema_; }
-  int index() const { return index_; }  // in its graph's node list
+  int index() const { return index_; }                            // in its graph's node list
   const std::string& graph_path() const { return *graph_path_; }  // "main graph/If \"then_branch\""
 
   int input_count() const { return static_cast<int>(node_->inputs.size()); }
@@ -119,8 +121,9 @@ class TypedKernelState final : public KernelState {
 
 using RunFn = absl::Status (*)(const KernelState*, KernelContext&);
 using ParseFn = absl::StatusOr<std::unique_ptr<const KernelState>> (*)(const NodeInfo&);
-// The types of the outputs where the schema's constraint variables do not tell them (Cast: from `to`).
-// `outputs` come in undeclared, or as the schema tells them; what is unknown stays undeclared.
+// The types of the outputs where the schema's constraint variables do not tell them (Cast: from
+// `to`). `outputs` come in undeclared, or as the schema tells them; what is unknown stays
+// undeclared.
 using InferFn = absl::Status (*)(const NodeInfo&, absl::Span<const Type> inputs,
                                  absl::Span<Type> outputs);
 
@@ -129,9 +132,9 @@ struct KernelDef {
   const char* op_type;
   int since_version;  // exactly one of the schema's
   RunFn run;
-  ParseFn parse;    // nullptr: no attributes to keep
-  InferFn infer;    // nullptr: the schema tells all there is to know
-  bool foldable;    // the result depends on the inputs alone; may be run at load on constants
+  ParseFn parse;  // nullptr: no attributes to keep
+  InferFn infer;  // nullptr: the schema tells all there is to know
+  bool foldable;  // the result depends on the inputs alone; may be run at load on constants
 
   constexpr KernelDef Infer(InferFn fn) const {
     KernelDef row = *this;
@@ -173,8 +176,13 @@ template <auto kParse, auto kRun>
 constexpr KernelDef Kernel(const char* domain, const char* op_type, int since_version) {
   using Attributes =
       typename internal::StatusOrValue<decltype(kParse(std::declval<const NodeInfo&>()))>::type;
-  return {domain,  op_type, since_version, &internal::RunWith<kRun, Attributes>,
-          &internal::ParseInto<kParse, Attributes>, nullptr, true};
+  return {domain,
+          op_type,
+          since_version,
+          &internal::RunWith<kRun, Attributes>,
+          &internal::ParseInto<kParse, Attributes>,
+          nullptr,
+          true};
 }
 // A row for `Status Run(KernelContext&)`.
 template <auto kRun>
@@ -182,8 +190,8 @@ constexpr KernelDef Kernel(const char* domain, const char* op_type, int since_ve
   return {domain, op_type, since_version, &internal::RunPlain<kRun>, nullptr, nullptr, true};
 }
 
-// A compiled subgraph as a control-flow kernel sees it: Run as often as needed; what does not change
-// between iterations (outer values, constants) is resolved once.
+// A compiled subgraph as a control-flow kernel sees it: Run as often as needed; what does not
+// change between iterations (outer values, constants) is resolved once.
 class SubgraphRunner {
  public:
   SubgraphRunner(SubgraphRunner&&) noexcept;
@@ -221,17 +229,16 @@ class KernelContext {
 
   int output_count() const { return static_cast<int>(outputs_.size()); }
   bool wants_output(int i) const { return i < output_count() && outputs_[i] != nullptr; }
-  // A new tensor for output i, elements uninitialised. When nobody wants the output, a scratch tensor.
+  // A new tensor for output i, elements uninitialised. When nobody wants the output, a scratch
+  // tensor.
   absl::StatusOr<Tensor*> Output(int i, ElementType type, absl::Span<const int64_t> dims);
-  // The same, in the memory of input `input` when that dies here, is not shared, and has the same dims and
-  // width of elements.
-  // For kernels that read element k of that input before they write element k.
+  // The same, in the memory of input `input` when that dies here, is not shared, and has the same
+  // dims and width of elements. For kernels that read element k of that input before they write
+  // element k.
   absl::StatusOr<Tensor*> OutputInPlace(int i, int input, ElementType type,
                                         absl::Span<const int64_t> dims);
   // Whether OutputInPlace may find the memory of input `i` free, if the bytes agree.
-  bool InputDies(int i) const {
-    return i < 64 && (dying_ >> i & 1U) != 0 && input(i).Writable();
-  }
+  bool InputDies(int i) const { return i < 64 && (dying_ >> i & 1U) != 0 && input(i).Writable(); }
   void SetOutput(int i, Value value);
   // Scratch memory from the session's pool.
   absl::StatusOr<Tensor> Allocate(ElementType type, absl::Span<const int64_t> dims);

@@ -1,7 +1,7 @@
 // A model as data: what a ModelProto says, in this library's own terms, with tensors already read.
 //
-// proto/ makes it from bytes; an embedder can build one by hand. runtime/plan.h makes it executable.
-// Field names are those of onnx-ml.proto.
+// proto/ makes it from bytes; an embedder can build one by hand. runtime/plan.h makes it
+// executable. Field names are those of onnx-ml.proto.
 #ifndef ONNX_RUN_RUNTIME_MODEL_H_
 #define ONNX_RUN_RUNTIME_MODEL_H_
 
@@ -41,7 +41,8 @@ absl::string_view AttributeKindName(AttributeKind kind);
 
 struct Attribute {
   std::string name;
-  std::string ref_attr_name;  // of the enclosing function, when not empty; the value then comes from there
+  std::string
+      ref_attr_name;  // of the enclosing function, when not empty; the value then comes from there
   AttributeKind kind = AttributeKind::kUndefined;
   int64_t i = 0;
   float f = 0;
@@ -94,7 +95,7 @@ struct Function {
   std::string overload;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<std::string> attributes;       // names without a default
+  std::vector<std::string> attributes;        // names without a default
   std::vector<Attribute> attribute_defaults;  // attribute_proto (IR 9)
   std::vector<OpsetImport> opset_imports;
   std::vector<Node> nodes;

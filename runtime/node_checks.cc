@@ -42,23 +42,23 @@ absl::Status CheckAttributes(const NodeInfo& node, const OpSchema& schema) {
     if (row == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "unknown attribute \"", attribute.name, "\"; ", Versioned(schema), " has: ",
-          schema.attributes.empty()
-              ? "none"
-              : absl::StrJoin(schema.attributes, ", ", [](std::string* out, const SchemaAttribute& a) {
-                  absl::StrAppend(out, a.name);
-                })));
+          schema.attributes.empty() ? "none"
+                                    : absl::StrJoin(schema.attributes, ", ",
+                                                    [](std::string* out, const SchemaAttribute& a) {
+                                                      absl::StrAppend(out, a.name);
+                                                    })));
     }
     if (row->kind != attribute.kind) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute \"", attribute.name, "\" is of type ",
-                                                     AttributeKindName(attribute.kind), ", expected ",
-                                                     AttributeKindName(row->kind)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "attribute \"", attribute.name, "\" is of type ", AttributeKindName(attribute.kind),
+          ", expected ", AttributeKindName(row->kind)));
     }
   }
   for (const SchemaAttribute& row : schema.attributes) {
     if (row.required && node.Find(row.name) == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute \"", row.name, "\" (",
-                                                     AttributeKindName(row.kind), ") is required by ",
-                                                     Versioned(schema), " and missing"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute \"", row.name, "\" (", AttributeKindName(row.kind),
+                       ") is required by ", Versioned(schema), " and missing"));
     }
   }
   return absl::OkStatus();
@@ -70,9 +70,10 @@ Type OnlyType(const SchemaTypeSet& set) {
   const auto first = [](ElementTypeSet s) {
     return static_cast<ElementType>(std::countr_zero(s.bits()));
   };
-  const bool other = !set.optional.empty() || !set.optional_sequence.empty() || !set.sparse.empty() ||
-                     set.map || set.sequence_of_map;
-  if (!other && set.sequence.empty() && single(set.tensor)) return Type::OfTensor(first(set.tensor));
+  const bool other = !set.optional.empty() || !set.optional_sequence.empty() ||
+                     !set.sparse.empty() || set.map || set.sequence_of_map;
+  if (!other && set.sequence.empty() && single(set.tensor))
+    return Type::OfTensor(first(set.tensor));
   if (!other && set.tensor.empty() && single(set.sequence)) {
     return Type::OfSequence(Type::OfTensor(first(set.sequence)));
   }
@@ -98,7 +99,8 @@ absl::Status CheckArityAndAttributes(const NodeInfo& node) {
   const int inputs = Given(node.node().inputs);
   const int outputs = Given(node.node().outputs);
   if (listed < schema.min_inputs || inputs > schema.max_inputs) {
-    return absl::InvalidArgumentError(absl::StrCat(inputs, " inputs given, ", Versioned(schema), " takes ",
+    return absl::InvalidArgumentError(absl::StrCat(inputs, " inputs given, ", Versioned(schema),
+                                                   " takes ",
                                                    Range(schema.min_inputs, schema.max_inputs)));
   }
   // Fewer outputs than the schema's minimum are let pass: nobody wants them.
@@ -109,7 +111,8 @@ absl::Status CheckArityAndAttributes(const NodeInfo& node) {
   }
   for (int i = 0; i < listed; ++i) {
     const SchemaParameter* parameter = schema.Input(i);
-    if (parameter != nullptr && parameter->option == ParameterOption::kSingle && !node.has_input(i)) {
+    if (parameter != nullptr && parameter->option == ParameterOption::kSingle &&
+        !node.has_input(i)) {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", i, " \"", parameter->name, "\" is required and given as \"\""));
     }
@@ -118,8 +121,8 @@ absl::Status CheckArityAndAttributes(const NodeInfo& node) {
 }
 
 absl::Status CheckAndInferTypes(const NodeInfo& node, const SchemaTable& schemas, InferFn infer,
-                                absl::Span<const Type> inputs, absl::Span<Type> outputs, bool strict,
-                                std::vector<std::string>* warnings, bool* all_known) {
+                                absl::Span<const Type> inputs, absl::Span<Type> outputs,
+                                bool strict, std::vector<std::string>* warnings, bool* all_known) {
   *all_known = true;
   const OpSchema* schema = node.schema();
   if (schema == nullptr) {
@@ -130,10 +133,11 @@ absl::Status CheckAndInferTypes(const NodeInfo& node, const SchemaTable& schemas
                          const Type& type) -> absl::Status {
     const SchemaTypeSet& types = schemas.TypesOf(parameter);
     if (types.Has(type)) return absl::OkStatus();
-    std::string message =
-        absl::StrCat(output ? "output " : "input ", i, " \"", parameter.name, "\" has type ",
-                     TypeToString(type), ", accepted by ", Versioned(*schema), ": ", types.ToString());
-    if (!AllowedLater(schemas, *schema, output, i, type)) return absl::InvalidArgumentError(message);
+    std::string message = absl::StrCat(output ? "output " : "input ", i, " \"", parameter.name,
+                                       "\" has type ", TypeToString(type), ", accepted by ",
+                                       Versioned(*schema), ": ", types.ToString());
+    if (!AllowedLater(schemas, *schema, output, i, type))
+      return absl::InvalidArgumentError(message);
     absl::StrAppend(&message, "; a later version accepts it");
     if (strict) return absl::InvalidArgumentError(message);
     if (warnings != nullptr) warnings->push_back(absl::StrCat(node.Describe(), ": ", message));

@@ -14,12 +14,12 @@ namespace onnx_run {
 // Numbers of inputs and outputs, required ones, names and kinds of attributes. InvalidArgument.
 absl::Status CheckArityAndAttributes(const NodeInfo& node);
 
-// Input types (kAbsent: not known) against the schema, and what it tells of the output types. `infer` may
-// be nullptr. A type that only later versions of the operator allow is refused when `strict`, else it
-// draws a warning. `all_known` tells whether every input's type was known.
+// Input types (kAbsent: not known) against the schema, and what it tells of the output types.
+// `infer` may be nullptr. A type that only later versions of the operator allow is refused when
+// `strict`, else it draws a warning. `all_known` tells whether every input's type was known.
 absl::Status CheckAndInferTypes(const NodeInfo& node, const SchemaTable& schemas, InferFn infer,
-                                absl::Span<const Type> inputs, absl::Span<Type> outputs, bool strict,
-                                std::vector<std::string>* warnings, bool* all_known);
+                                absl::Span<const Type> inputs, absl::Span<Type> outputs,
+                                bool strict, std::vector<std::string>* warnings, bool* all_known);
 
 }  // namespace onnx_run
 

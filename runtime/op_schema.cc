@@ -33,14 +33,10 @@ bool SchemaTypeSet::Has(const Value& value) const {
 
 bool SchemaTypeSet::Has(const Type& type) const {
   switch (type.kind) {
-    case ValueKind::kAbsent:
-      return false;
-    case ValueKind::kTensor:
-      return tensor.Has(type.element);
-    case ValueKind::kSparseTensor:
-      return sparse.Has(type.element);
-    case ValueKind::kMap:
-      return map;
+    case ValueKind::kAbsent: return false;
+    case ValueKind::kTensor: return tensor.Has(type.element);
+    case ValueKind::kSparseTensor: return sparse.Has(type.element);
+    case ValueKind::kMap: return map;
     case ValueKind::kSequence:
       // The elements of an empty sequence may be of an unknown type.
       if (type.inner == nullptr || type.inner->kind == ValueKind::kAbsent) {

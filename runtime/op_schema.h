@@ -1,7 +1,8 @@
 // What the standard says of an operator: arity, types, attributes and defaults, by since version.
 //
-// The rows are generated at build time from the onnx library's OpSchemaRegistry (tools/gen), so that the
-// loader's checks are the standard's own words and not our reading of them. No row is written by hand.
+// The rows are generated at build time from the onnx library's OpSchemaRegistry (tools/gen), so
+// that the loader's checks are the standard's own words and not our reading of them. No row is
+// written by hand.
 #ifndef ONNX_RUN_RUNTIME_OP_SCHEMA_H_
 #define ONNX_RUN_RUNTIME_OP_SCHEMA_H_
 
@@ -18,12 +19,12 @@ namespace onnx_run {
 
 // The types that a formal parameter takes.
 struct SchemaTypeSet {
-  ElementTypeSet tensor;           // tensor(T)
-  ElementTypeSet sequence;         // seq(tensor(T))
-  ElementTypeSet optional;         // optional(tensor(T))
+  ElementTypeSet tensor;             // tensor(T)
+  ElementTypeSet sequence;           // seq(tensor(T))
+  ElementTypeSet optional;           // optional(tensor(T))
   ElementTypeSet optional_sequence;  // optional(seq(tensor(T)))
-  ElementTypeSet sparse;           // sparse_tensor(T)
-  bool map = false;                // any map(...) or seq(map(...))
+  ElementTypeSet sparse;             // sparse_tensor(T)
+  bool map = false;                  // any map(...) or seq(map(...))
   bool sequence_of_map = false;
 
   // Whether a value, or a declared type, is one of these. Shapes do not matter.
@@ -38,8 +39,8 @@ enum class ParameterOption : uint8_t { kSingle, kOptional, kVariadic };
 struct SchemaParameter {
   absl::string_view name;
   absl::string_view type_string;  // "T", or a type: "tensor(int64)"
-  int16_t constraint;       // same number: same constraint variable of this operator; -1: a fixed type
-  uint16_t types;           // index into SchemaTable::type_sets
+  int16_t constraint;  // same number: same constraint variable of this operator; -1: a fixed type
+  uint16_t types;      // index into SchemaTable::type_sets
   ParameterOption option;
   bool homogeneous;  // of a variadic one: all of the same type
 };
@@ -73,7 +74,8 @@ struct OpSchema {
   absl::Span<const SchemaAttribute> attributes;
 
   const SchemaAttribute* FindAttribute(absl::string_view name) const;
-  // The formal parameter of actual input or output i: the last, variadic, one goes on. nullptr past it.
+  // The formal parameter of actual input or output i: the last, variadic, one goes on. nullptr past
+  // it.
   const SchemaParameter* Input(int i) const;
   const SchemaParameter* Output(int i) const;
 };

@@ -1,7 +1,7 @@
 // Plan: a graph, subgraph or function body made executable. Internal to runtime/.
 //
-// Names are gone: every value has a numbered slot in the frame of one run, is a constant of the plan, or is
-// captured from the frame of the enclosing graph. Nothing is looked up while running.
+// Names are gone: every value has a numbered slot in the frame of one run, is a constant of the
+// plan, or is captured from the frame of the enclosing graph. Nothing is looked up while running.
 #ifndef ONNX_RUN_RUNTIME_PLAN_H_
 #define ONNX_RUN_RUNTIME_PLAN_H_
 
@@ -98,8 +98,8 @@ struct Plan {
   struct Input {
     std::string name;
     Type type;
-    int32_t slot = -1;             // -1: nobody reads it
-    ValueRef default_value;        // a constant, or absent
+    int32_t slot = -1;       // -1: nobody reads it
+    ValueRef default_value;  // a constant, or absent
   };
   std::vector<Input> inputs;
   struct Output {
@@ -129,8 +129,8 @@ struct Plan {
   mutable Frame* frames_ = nullptr;
 };
 
-// Builds plans, and keeps those of functions. Lives as long as its session: bodies of standard functions
-// may be needed only when types are known.
+// Builds plans, and keeps those of functions. Lives as long as its session: bodies of standard
+// functions may be needed only when types are known.
 class PlanBuilder {
  public:
   PlanBuilder(const Model& model, const OpRegistry& registry, const SessionOptions& options,
@@ -173,8 +173,8 @@ class Executor {
   static absl::Status RunKernel(RunFn run, const KernelState* state, const NodeInfo& info,
                                 absl::Span<const Value* const> inputs,
                                 absl::Span<Value* const> outputs, RunEnvironment& environment);
-  // InvalidArgument when an input's type is not one of the schema's (nor, unless `strict`, of a later
-  // version's), or two of one constraint differ.
+  // InvalidArgument when an input's type is not one of the schema's (nor, unless `strict`, of a
+  // later version's), or two of one constraint differ.
   static absl::Status CheckInputTypes(const NodeInfo& info, const SchemaTable& schemas,
                                       absl::Span<const Value* const> inputs, bool strict);
 
@@ -192,8 +192,8 @@ class Executor {
                               RunEnvironment& environment);
 };
 
-// True when `type`, not allowed by this version of the operator for parameter i, is by a later one: the
-// model uses a type newer than its opset.
+// True when `type`, not allowed by this version of the operator for parameter i, is by a later one:
+// the model uses a type newer than its opset.
 bool AllowedLater(const SchemaTable& schemas, const OpSchema& schema, bool output, int i,
                   const Type& type);
 

@@ -58,7 +58,8 @@ struct Surroundings {
   absl::Span<const OpsetImport> imports;
   const Function* function = nullptr;
   bool standard = false;  // the function is a body that the standard gives
-  absl::Span<const OpsetImport> caller_imports;  // of a standard body: what it does not import itself
+  absl::Span<const OpsetImport>
+      caller_imports;  // of a standard body: what it does not import itself
   absl::flat_hash_map<std::string, const Attribute*> bound;
 
   // 0 when the domain is not imported. Of duplicate imports the highest binds.
@@ -87,7 +88,8 @@ GraphView ViewOf(const Graph& graph) {
 
 std::string FunctionKey(absl::string_view domain, absl::string_view name,
                         absl::string_view overload) {
-  return absl::StrCat(domain, absl::string_view("\0", 1), name, absl::string_view("\0", 1), overload);
+  return absl::StrCat(domain, absl::string_view("\0", 1), name, absl::string_view("\0", 1),
+                      overload);
 }
 
 std::string FunctionLabel(const Function& function) {
@@ -95,7 +97,8 @@ std::string FunctionLabel(const Function& function) {
                       function.overload.empty() ? "" : ":", function.overload);
 }
 
-// Tells attribute values apart. Tensors and graphs by address: equal ones elsewhere only cost a body more.
+// Tells attribute values apart. Tensors and graphs by address: equal ones elsewhere only cost a
+// body more.
 void AppendKey(const Attribute& attribute, std::string* key) {
   absl::StrAppend(key, attribute.name, "=", static_cast<int>(attribute.kind), ":", attribute.i, ",",
                   absl::Hex(std::bit_cast<uint32_t>(attribute.f)), ",", attribute.s.size(), ":",
@@ -112,9 +115,8 @@ void AppendKey(const Attribute& attribute, std::string* key) {
 
 class PlanBuilder::Impl {
  public:
-  Impl(const Model& model, const OpRegistry& registry,
-       const SessionOptions& options, RunEnvironment* fold_environment,
-       std::vector<std::string>* warnings)
+  Impl(const Model& model, const OpRegistry& registry, const SessionOptions& options,
+       RunEnvironment* fold_environment, std::vector<std::string>* warnings)
       : model_(model),
         registry_(registry),
         options_(options),
@@ -146,11 +148,13 @@ class PlanBuilder::Impl {
   absl::StatusOr<const Plan*> BuildCall(const NodeInfo& info, const Function& function);
   absl::StatusOr<const Plan*> BuildInstance(const NodeInfo& info, const Function& function,
                                             bool standard, absl::Span<const Type> input_types);
-  absl::StatusOr<bool> Fold(const NodeInfo& info, const KernelDef& kernel, const KernelState* kernel_state,
-                            absl::Span<const ValueRef> inputs, GraphState& state);
+  absl::StatusOr<bool> Fold(const NodeInfo& info, const KernelDef& kernel,
+                            const KernelState* kernel_state, absl::Span<const ValueRef> inputs,
+                            GraphState& state);
   // As OpRegistry::Find, remembered: models use few operators many times.
   OpRegistry::Found FindOperator(const Node& node, int64_t opset) {
-    const auto key = std::make_tuple(absl::string_view(node.op_type), absl::string_view(node.domain), opset);
+    const auto key =
+        std::make_tuple(absl::string_view(node.op_type), absl::string_view(node.domain), opset);
     const auto known = found_.find(key);
     if (known != found_.end()) return known->second;
     return found_[key] = registry_.Find(node.domain, node.op_type, opset);
@@ -200,7 +204,8 @@ class PlanBuilder::Impl {
 
 absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::BuildMain() {
   for (const Function& function : model_.functions) {
-    if (!functions_.emplace(FunctionKey(function.domain, function.name, function.overload), &function)
+    if (!functions_
+             .emplace(FunctionKey(function.domain, function.name, function.overload), &function)
              .second) {
       return absl::InvalidArgumentError(
           absl::StrCat("function ", FunctionLabel(function), " is defined twice"));
@@ -216,10 +221,10 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::BuildMain() {
 
 absl::Status PlanBuilder::Impl::CheckMissing() {
   if (missing_.empty()) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(missing_.size(), missing_.size() == 1
-                                                                    ? " operator is not supported: "
-                                                                    : " operators are not supported: ",
-                                               absl::StrJoin(missing_, "; ")));
+  return absl::UnimplementedError(absl::StrCat(
+      missing_.size(),
+      missing_.size() == 1 ? " operator is not supported: " : " operators are not supported: ",
+      absl::StrJoin(missing_, "; ")));
 }
 
 absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildBody(const NodeInfo& node,
@@ -260,8 +265,8 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::Build(const GraphView& 
       const NodeOrder order,
       OrderNodes(
           graph.nodes, [&](absl::string_view name) { return scope.names.contains(name); },
-          [&](absl::string_view name) { return outer != nullptr && outer->Knows(name); }, free_names_,
-          plan->path));
+          [&](absl::string_view name) { return outer != nullptr && outer->Knows(name); },
+          free_names_, plan->path));
   if (!order.was_sorted) {
     RETURN_IF_ERROR(Strictly(absl::StrCat(plan->path, ": nodes are not in topological order")));
   }
@@ -297,7 +302,8 @@ absl::Status PlanBuilder::Impl::BindInputs(const GraphView& graph, GraphState& s
     Plan::Input input;
     input.name = info.name;
     input.type = info.type;
-    if (input.type.kind == ValueKind::kAbsent && i < input_types.size()) input.type = input_types[i];
+    if (input.type.kind == ValueKind::kAbsent && i < input_types.size())
+      input.type = input_types[i];
     input.slot = state.scope.value_count++;
     if (state.scope.names.contains(info.name)) {
       return absl::InvalidArgumentError(
@@ -323,9 +329,9 @@ absl::Status PlanBuilder::Impl::BindInputs(const GraphView& graph, GraphState& s
     // An input too: the initializer is its default. Inputs have the first slots, in order.
     Plan::Input& input = plan.inputs[place->second.ref.slot()];
     if (input.type.kind != ValueKind::kAbsent && !SameType(input.type, type)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(plan.path, ": input \"", input.name, "\" is declared ", TypeToString(input.type),
-                       ", its initializer is ", TypeToString(type)));
+      return absl::InvalidArgumentError(absl::StrCat(plan.path, ": input \"", input.name,
+                                                     "\" is declared ", TypeToString(input.type),
+                                                     ", its initializer is ", TypeToString(type)));
     }
     input.default_value = constant;
   }
@@ -353,16 +359,17 @@ absl::Status PlanBuilder::Impl::BindOutputs(const GraphView& graph, GraphState& 
         continue;
       }
       if (binding == nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            state.plan.path, ": output \"", info.name, "\" is given by no input, initializer or node"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(state.plan.path, ": output \"", info.name,
+                         "\" is given by no input, initializer or node"));
       }
       const Type& type = binding->type;
       if (type.kind != ValueKind::kAbsent && info.type.kind != ValueKind::kAbsent &&
           info.type.kind != ValueKind::kOptional && type.kind != ValueKind::kSequence &&
           !SameType(type, info.type)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(state.plan.path, ": output \"", info.name, "\" is declared ",
-                         TypeToString(info.type), ", its node gives ", TypeToString(type)));
+        return absl::InvalidArgumentError(absl::StrCat(state.plan.path, ": output \"", info.name,
+                                                       "\" is declared ", TypeToString(info.type),
+                                                       ", its node gives ", TypeToString(type)));
       }
       if (output.type.kind == ValueKind::kAbsent) output.type = type;
       output.ref = binding->ref;
@@ -394,8 +401,8 @@ void PlanBuilder::Impl::ResolveReferences(NodeInfo& info, const Surroundings& ar
                    [](const Attribute& a) { return !a.ref_attr_name.empty(); })) {
     return;
   }
-  // A reference to an attribute that the call does not give, and that has no default, is as if the node did
-  // not have the attribute.
+  // A reference to an attribute that the call does not give, and that has no default, is as if the
+  // node did not have the attribute.
   auto own = std::make_unique<Node>(*info.node_);
   own->attributes.clear();
   for (const Attribute& attribute : attributes) {
@@ -413,8 +420,9 @@ void PlanBuilder::Impl::ResolveReferences(NodeInfo& info, const Surroundings& ar
 }
 
 void PlanBuilder::Impl::MissingOperator(const NodeInfo& info, bool known) {
-  std::string text = absl::StrCat(info.op_type(), " (", info.domain().empty() ? "ai.onnx" : info.domain(),
-                                  " opset ", info.opset(), known ? "" : ", not known");
+  std::string text =
+      absl::StrCat(info.op_type(), " (", info.domain().empty() ? "ai.onnx" : info.domain(),
+                   " opset ", info.opset(), known ? "" : ", not known");
   if (!known && registry_.schemas() != nullptr) {
     const auto versions = registry_.schemas()->Versions(info.domain(), info.op_type());
     if (!versions.empty() && versions.front().since_version > info.opset()) {
@@ -438,7 +446,8 @@ absl::Status PlanBuilder::Impl::BuildNode(const Node& node, int index, GraphStat
   absl::Status status = BuildNodeAt(info, state);
   if (status.ok()) return status;
   const absl::string_view message = status.message();
-  // An inner node has said where it is; so have faults of whole graphs, which begin with their path.
+  // An inner node has said where it is; so have faults of whole graphs, which begin with their
+  // path.
   if (message.rfind("node #", 0) == 0 || message.rfind(state.plan.path, 0) == 0) return status;
   return absl::Status(status.code(), absl::StrCat(info.Describe(), ": ", message));
 }
@@ -460,9 +469,9 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   Step step;
 
   // A model-local function goes before a standard operator of the same name.
-  const auto function = functions_.empty()
-                            ? functions_.end()
-                            : functions_.find(FunctionKey(node.domain, node.op_type, node.overload));
+  const auto function =
+      functions_.empty() ? functions_.end()
+                         : functions_.find(FunctionKey(node.domain, node.op_type, node.overload));
   if (function != functions_.end()) {
     info.opset_ = state.around.Opset(node.domain);
     state.plan.details.push_back(std::make_unique<StepDetails>());
@@ -479,16 +488,16 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
 
   info.opset_ = state.around.Opset(node.domain);
   if (info.opset_ == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("domain \"", node.domain.empty() ? "ai.onnx" : node.domain,
-                     "\" is not imported by ", state.around.function == nullptr ? "the model" : "the function"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "domain \"", node.domain.empty() ? "ai.onnx" : node.domain, "\" is not imported by ",
+        state.around.function == nullptr ? "the model" : "the function"));
   }
   const OpRegistry::Found found = FindOperator(listed, info.opset_);
   info.schema_ = found.schema;
   const bool native = found.kernel != nullptr && !options_.no_native.contains(node.op_type);
   if (found.schema != nullptr && found.schema->deprecated) {
-    const std::string text = absl::StrCat("the operator is deprecated since opset ",
-                                          found.schema->since_version);
+    const std::string text =
+        absl::StrCat("the operator is deprecated since opset ", found.schema->since_version);
     if (found.kernel == nullptr) return absl::InvalidArgumentError(text);
     RETURN_IF_ERROR(Strictly(absl::StrCat(info.Describe(), ": ", text)));
   }
@@ -498,7 +507,8 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   const bool use_body = !native && has_body;
   if (!use_body && found.kernel == nullptr) {
     MissingOperator(info, found.schema != nullptr);
-    AddStep(step, info, inputs, output_types, state);  // only so that the next nodes find its outputs
+    AddStep(step, info, inputs, output_types,
+            state);  // only so that the next nodes find its outputs
     return absl::OkStatus();
   }
 
@@ -506,10 +516,9 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   RETURN_IF_ERROR(BuildSubgraphs(info, state, *details));
   bool all_known = false;
   if (registry_.schemas() != nullptr) {
-    RETURN_IF_ERROR(CheckAndInferTypes(info, *registry_.schemas(),
-                                       found.kernel != nullptr ? found.kernel->infer : nullptr,
-                                       input_types, absl::MakeSpan(output_types), options_.strict,
-                                       warnings_, &all_known));
+    RETURN_IF_ERROR(CheckAndInferTypes(
+        info, *registry_.schemas(), found.kernel != nullptr ? found.kernel->infer : nullptr,
+        input_types, absl::MakeSpan(output_types), options_.strict, warnings_, &all_known));
   }
   step.check_types = !all_known;
   bool body_found = false;
@@ -521,8 +530,8 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   }
   if (!body_found) {
     RETURN_IF_ERROR(PrepareKernel(info, *found.kernel, state, step));
-    if (options_.fold_constants && found.kernel->foldable && details->subgraphs.empty() && all_known &&
-        (found.schema == nullptr || found.schema->deterministic)) {
+    if (options_.fold_constants && found.kernel->foldable && details->subgraphs.empty() &&
+        all_known && (found.schema == nullptr || found.schema->deterministic)) {
       ASSIGN_OR_RETURN(const bool folded, Fold(info, *found.kernel, step.state, inputs, state));
       if (folded) return absl::OkStatus();
     }
@@ -599,9 +608,11 @@ absl::StatusOr<bool> PlanBuilder::Impl::Fold(const NodeInfo& info, const KernelD
   const std::vector<std::string>& names = info.node().outputs;
   std::vector<Value> results(names.size());
   std::vector<Value*> outputs;
-  for (size_t i = 0; i < names.size(); ++i) outputs.push_back(names[i].empty() ? nullptr : &results[i]);
+  for (size_t i = 0; i < names.size(); ++i)
+    outputs.push_back(names[i].empty() ? nullptr : &results[i]);
   // What fails now fails again when the model runs, and is reported then.
-  if (!Executor::RunKernel(kernel.run, kernel_state, info, values, outputs, fold_environment_).ok()) {
+  if (!Executor::RunKernel(kernel.run, kernel_state, info, values, outputs, fold_environment_)
+           .ok()) {
     return false;
   }
   for (size_t i = 0; i < names.size(); ++i) {
@@ -640,10 +651,12 @@ absl::Status PlanBuilder::Impl::BuildSubgraphs(NodeInfo& info, GraphState& state
 absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildCall(const NodeInfo& info,
                                                          const Function& function) {
   const Node& node = info.node();
-  if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        node.inputs.size(), " inputs and ", node.outputs.size(), " outputs given, function ",
-        FunctionLabel(function), " has ", function.inputs.size(), " and ", function.outputs.size()));
+  if (node.inputs.size() > function.inputs.size() ||
+      node.outputs.size() > function.outputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(node.inputs.size(), " inputs and ", node.outputs.size(),
+                     " outputs given, function ", FunctionLabel(function), " has ",
+                     function.inputs.size(), " and ", function.outputs.size()));
   }
   for (const Attribute& attribute : node.attributes) {
     const bool known =
@@ -660,7 +673,8 @@ absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildCall(const NodeInfo& info,
 }
 
 absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildInstance(const NodeInfo& info,
-                                                             const Function& function, bool standard,
+                                                             const Function& function,
+                                                             bool standard,
                                                              absl::Span<const Type> input_types) {
   Surroundings around;
   around.imports = function.opset_imports;
@@ -672,21 +686,25 @@ absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildInstance(const NodeInfo& inf
       if (row.has_default) around.bound[std::string(row.name)] = DefaultAttribute(row);
     }
   }
-  for (const Attribute& attribute : function.attribute_defaults) around.bound[attribute.name] = &attribute;
-  for (const Attribute& attribute : info.node().attributes) around.bound[attribute.name] = &attribute;
+  for (const Attribute& attribute : function.attribute_defaults)
+    around.bound[attribute.name] = &attribute;
+  for (const Attribute& attribute : info.node().attributes)
+    around.bound[attribute.name] = &attribute;
 
   const std::string label = FunctionLabel(function);
   const std::string id = absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(&function)));
-  if (std::find(call_chain_.begin(), call_chain_.end(), standard ? label : id) != call_chain_.end()) {
+  if (std::find(call_chain_.begin(), call_chain_.end(), standard ? label : id) !=
+      call_chain_.end()) {
     std::vector<std::string> chain;
     for (const std::string& link : call_chain_) {
-      const auto named = std::find_if(model_.functions.begin(), model_.functions.end(), [&](const Function& f) {
-        return absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(&f))) == link;
-      });
+      const auto named =
+          std::find_if(model_.functions.begin(), model_.functions.end(), [&](const Function& f) {
+            return absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(&f))) == link;
+          });
       chain.push_back(named == model_.functions.end() ? link : FunctionLabel(*named));
     }
-    return absl::InvalidArgumentError(absl::StrCat("functions call themselves: ",
-                                                   absl::StrJoin(chain, " -> "), " -> ", label));
+    return absl::InvalidArgumentError(
+        absl::StrCat("functions call themselves: ", absl::StrJoin(chain, " -> "), " -> ", label));
   }
   std::string key = absl::StrCat(id, ";");
   std::vector<const Attribute*> sorted;

@@ -49,8 +49,8 @@ void AssignSlots(Plan& plan, int32_t value_count) {
     input.slot = slot_of[value] = allocate();
     if (last_use[value] == kAtEnd) plan.final_deaths.push_back(input.slot);
   }
-  // Values that die at a step, collected as the step is met: its inputs and captures, and outputs that
-  // nobody reads.
+  // Values that die at a step, collected as the step is met: its inputs and captures, and outputs
+  // that nobody reads.
   for (int32_t s = 0; s < static_cast<int32_t>(plan.steps.size()); ++s) {
     Step& step = plan.steps[s];
     std::vector<int32_t> dead;  // values

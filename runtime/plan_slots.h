@@ -6,9 +6,9 @@
 
 namespace onnx_run {
 
-// In: every value of the plan has a slot of its own, 0 .. value_count-1. Out: slots shared between values
-// whose lives do not meet; deaths, dying bits, slot_count and final_deaths filled in. The captures of the
-// subgraphs follow.
+// In: every value of the plan has a slot of its own, 0 .. value_count-1. Out: slots shared between
+// values whose lives do not meet; deaths, dying bits, slot_count and final_deaths filled in. The
+// captures of the subgraphs follow.
 void AssignSlots(Plan& plan, int32_t value_count);
 
 }  // namespace onnx_run

@@ -21,7 +21,8 @@ OpRegistry::OpRegistry(absl::Span<const absl::Span<const KernelDef>> tables,
   for (const auto& table : tables) {
     for (const KernelDef& kernel : table) kernels_.push_back(&kernel);
   }
-  // Stable: of two rows with one key the later table's comes first, so that an embedder can override.
+  // Stable: of two rows with one key the later table's comes first, so that an embedder can
+  // override.
   std::reverse(kernels_.begin(), kernels_.end());
   std::stable_sort(kernels_.begin(), kernels_.end(), [](const KernelDef* a, const KernelDef* b) {
     const int order = CompareKey(*a, b->domain, b->op_type);
@@ -40,8 +41,8 @@ OpRegistry::Found OpRegistry::Find(absl::string_view domain, absl::string_view o
     const int since = (*it)->since_version;
     // A standard operator's kernel serves the one version its row names; an embedder's own operator
     // has no schema, and its versions follow the same rule among themselves.
-    const bool serves = found.schema != nullptr ? since == found.schema->since_version
-                                                : since <= opset;
+    const bool serves =
+        found.schema != nullptr ? since == found.schema->since_version : since <= opset;
     if (serves && (found.kernel == nullptr || since > found.kernel->since_version)) {
       found.kernel = *it;
     }

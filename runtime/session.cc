@@ -35,8 +35,8 @@ absl::Status CheckVersions(Model& model, const SchemaTable* schemas, const Sessi
                            std::vector<std::string>* warnings) {
   const int max_ir = schemas == nullptr ? INT32_MAX : schemas->max_ir_version;
   if (model.ir_version <= 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the model's ir_version is ", model.ir_version, " or missing, expected 1 to ", max_ir));
+    return absl::InvalidArgumentError(absl::StrCat("the model's ir_version is ", model.ir_version,
+                                                   " or missing, expected 1 to ", max_ir));
   }
   if (model.ir_version > max_ir) {
     const std::string text = absl::StrCat("the model's ir_version is ", model.ir_version,
@@ -46,8 +46,9 @@ absl::Status CheckVersions(Model& model, const SchemaTable* schemas, const Sessi
   }
   if (model.ir_version < 3) {
     if (!model.opset_imports.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the model's ir_version is ", model.ir_version, ", which has no opset_import, but it has one"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's ir_version is ", model.ir_version,
+                       ", which has no opset_import, but it has one"));
     }
     model.opset_imports.push_back({"", 1});
   } else if (model.opset_imports.empty()) {
@@ -62,14 +63,15 @@ absl::Status CheckVersions(Model& model, const SchemaTable* schemas, const Sessi
                                        " is imported twice, the highest version binds"));
     }
     if (import.version < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("opset version ", import.version, " of domain ",
-                                                     DomainName(import.domain), " is not positive"));
+      return absl::InvalidArgumentError(absl::StrCat("opset version ", import.version,
+                                                     " of domain ", DomainName(import.domain),
+                                                     " is not positive"));
     }
     const SchemaDomain* known = schemas == nullptr ? nullptr : schemas->FindDomain(import.domain);
     if (known != nullptr && import.version > known->max_version) {
-      return absl::InvalidArgumentError(absl::StrCat("the model imports opset ", import.version, " of ",
-                                                     DomainName(import.domain),
-                                                     ", the newest supported is ", known->max_version));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model imports opset ", import.version, " of ", DomainName(import.domain),
+          ", the newest supported is ", known->max_version));
     }
   }
   return absl::OkStatus();
@@ -86,8 +88,7 @@ bool Accepts(const Type& declared, const Value& value) {
            Accepts(*declared.inner, value);
   }
   switch (declared.kind) {
-    case ValueKind::kSparseTensor:
-      return value.sparse().values.type() == declared.element;
+    case ValueKind::kSparseTensor: return value.sparse().values.type() == declared.element;
     case ValueKind::kSequence:
       return declared.inner == nullptr ||
              std::all_of(value.sequence().elements.begin(), value.sequence().elements.end(),
@@ -95,15 +96,13 @@ bool Accepts(const Type& declared, const Value& value) {
     case ValueKind::kOptional:
       return declared.inner == nullptr || value.optional().element == nullptr ||
              Accepts(*declared.inner, *value.optional().element);
-    case ValueKind::kMap:
-      return value.map().keys.type() == declared.element;
-    default:
-      return true;
+    case ValueKind::kMap: return value.map().keys.type() == declared.element;
+    default: return true;
   }
 }
 
-// `value` with elements that nothing else looks at, those of a sequence or optional too: the caller may
-// write to what a run gave, and may drop or change what it was given.
+// `value` with elements that nothing else looks at, those of a sequence or optional too: the caller
+// may write to what a run gave, and may drop or change what it was given.
 absl::StatusOr<Value> Own(Value value, BufferPool* pool) {
   switch (value.kind()) {
     case ValueKind::kTensor: {
@@ -123,8 +122,7 @@ absl::StatusOr<Value> Own(Value value, BufferPool* pool) {
       ASSIGN_OR_RETURN(Value element, Own(*optional.element, pool));
       return Value(Optional(optional.element_type, std::make_unique<Value>(std::move(element))));
     }
-    default:
-      return value;  // maps and sparse tensors have no mutable access
+    default: return value;  // maps and sparse tensors have no mutable access
   }
 }
 
@@ -244,9 +242,10 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
   }
   RunEnvironment environment = Environment();
   environment.observer = run_options.observer;
-  environment.seed = run_options.seed != 0
-                         ? run_options.seed
-                         : entropy + 0x632BE59BD9B4E019ULL * runs.fetch_add(1, std::memory_order_relaxed);
+  environment.seed =
+      run_options.seed != 0
+          ? run_options.seed
+          : entropy + 0x632BE59BD9B4E019ULL * runs.fetch_add(1, std::memory_order_relaxed);
   Frame* frame = plan->AcquireFrame();
   for (size_t i = 0; i < given.size(); ++i) {
     const Plan::Input& input = plan->inputs[i];
@@ -256,8 +255,8 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
     } else if (!input.default_value.is_absent()) {
       frame->slots[input.slot] = plan->constants[input.default_value.constant()];
     } else {
-      frame->slots[input.slot] = Value(Optional(
-          input.type.inner != nullptr ? *input.type.inner : Type(), nullptr));
+      frame->slots[input.slot] =
+          Value(Optional(input.type.inner != nullptr ? *input.type.inner : Type(), nullptr));
     }
   }
   absl::Status status = Executor::Run(*plan, *frame, environment);
@@ -274,7 +273,8 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
-absl::StatusOr<std::unique_ptr<const Session>> Session::Create(Model model, const OpRegistry& registry,
+absl::StatusOr<std::unique_ptr<const Session>> Session::Create(Model model,
+                                                               const OpRegistry& registry,
                                                                SessionOptions options) {
   try {
     auto impl = std::make_unique<Impl>(registry);
@@ -330,13 +330,15 @@ absl::StatusOr<std::vector<Value>> Session::Run(
     absl::Span<const std::pair<std::string, Value>> inputs, const RunOptions& options) const {
   std::vector<Value> positional(impl_->inputs.size());
   for (const auto& [name, value] : inputs) {
-    const auto place = std::find_if(impl_->inputs.begin(), impl_->inputs.end(),
-                                    [&name = name](const Input& input) { return input.name == name; });
+    const auto place =
+        std::find_if(impl_->inputs.begin(), impl_->inputs.end(),
+                     [&name = name](const Input& input) { return input.name == name; });
     if (place == impl_->inputs.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the model has no input \"", name, "\"; it has: ",
-          absl::StrJoin(impl_->inputs, ", ",
-                        [](std::string* out, const Input& input) { absl::StrAppend(out, input.name); })));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model has no input \"", name, "\"; it has: ",
+                       absl::StrJoin(impl_->inputs, ", ", [](std::string* out, const Input& input) {
+                         absl::StrAppend(out, input.name);
+                       })));
     }
     positional[place - impl_->inputs.begin()] = value;
   }

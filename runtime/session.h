@@ -1,9 +1,10 @@
 // Session: a model made ready to run, any number of times, from any number of threads.
 //
-//   absl::StatusOr<onnx_run::Model> model = onnx_run::LoadModel("model.onnx");          // proto/load.h
-//   onnx_run::OpRegistry registry(onnx_run::AllKernels(), &onnx_run::StandardSchemas());  // ops/all_ops.h
-//   auto session = onnx_run::Session::Create(*std::move(model), registry);
-//   auto outputs = (*session)->Run({{"x", x}});
+//   absl::StatusOr<onnx_run::Model> model = onnx_run::LoadModel("model.onnx");          //
+//   proto/load.h onnx_run::OpRegistry registry(onnx_run::AllKernels(),
+//   &onnx_run::StandardSchemas());  // ops/all_ops.h auto session =
+//   onnx_run::Session::Create(*std::move(model), registry); auto outputs = (*session)->Run({{"x",
+//   x}});
 #ifndef ONNX_RUN_RUNTIME_SESSION_H_
 #define ONNX_RUN_RUNTIME_SESSION_H_
 
@@ -25,18 +26,19 @@
 
 namespace onnx_run {
 
-// Gives the standard's function bodies (proto/standard/function_bodies.h implements it by the onnx library).
+// Gives the standard's function bodies (proto/standard/function_bodies.h implements it by the onnx
+// library).
 class FunctionProvider {
  public:
   virtual ~FunctionProvider() = default;
-  // The body of a standard operator for a call with these input types (shapes may help), or nullptr when
-  // it has none for them. `node` has its attributes resolved. Called from any thread.
+  // The body of a standard operator for a call with these input types (shapes may help), or nullptr
+  // when it has none for them. `node` has its attributes resolved. Called from any thread.
   virtual absl::StatusOr<std::shared_ptr<const Function>> Body(
       const Node& node, int64_t opset, absl::Span<const Type> input_types) = 0;
 };
 
-// Told of every node as it runs. While one is set, nothing is written in place and nothing was folded
-// (see SessionOptions::fold_constants), so that it sees every value of the model.
+// Told of every node as it runs. While one is set, nothing is written in place and nothing was
+// folded (see SessionOptions::fold_constants), so that it sees every value of the model.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -54,15 +56,18 @@ struct SessionOptions {
   // Refuse what only draws a warning else: types newer than the node's version, unsorted nodes,
   // shadowed names.
   bool strict = false;
-  // Run models whose ir_version is newer than the newest known one (the opsets still have to be known).
+  // Run models whose ir_version is newer than the newest known one (the opsets still have to be
+  // known).
   bool allow_newer_ir_version = false;
   // Run nodes whose inputs are all constant once at load, where that is cheap.
   bool fold_constants = true;
   // Operators whose kernels are not used: their official function body is, instead.
   absl::flat_hash_set<std::string> no_native;
-  // nullptr: operators without a kernel are not implemented even when the standard has a body for them.
+  // nullptr: operators without a kernel are not implemented even when the standard has a body for
+  // them.
   std::shared_ptr<FunctionProvider> function_provider;
-  // Empty: a pool of `threads` threads, started when first needed. threads 0: one for each core; 1: none.
+  // Empty: a pool of `threads` threads, started when first needed. threads 0: one for each core; 1:
+  // none.
   ParallelForFunction parallel_for;
   int threads = 0;
   // nullptr: aligned operator new.
@@ -89,8 +94,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // The graph's inputs in order: those without initializer first need a value, those with one may have
-  // one (IR 4 on; before that all inputs are listed and initializers give their defaults).
+  // The graph's inputs in order: those without initializer first need a value, those with one may
+  // have one (IR 4 on; before that all inputs are listed and initializers give their defaults).
   struct Input {
     std::string name;
     Type type;
@@ -102,14 +107,13 @@ class Session {
   absl::Span<const std::string> warnings() const;
   const Model& model() const;
 
-  // Positional: `inputs` in the order of inputs(), absent values for defaults; `outputs` gets one value
-  // for each of outputs(), each with memory of its own. Safe from many threads.
+  // Positional: `inputs` in the order of inputs(), absent values for defaults; `outputs` gets one
+  // value for each of outputs(), each with memory of its own. Safe from many threads.
   absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
                    const RunOptions& options = {}) const;
   // By name. A name that the model does not have, or a missing one, is an error.
-  absl::StatusOr<std::vector<Value>> Run(
-      absl::Span<const std::pair<std::string, Value>> inputs,
-      const RunOptions& options = {}) const;
+  absl::StatusOr<std::vector<Value>> Run(absl::Span<const std::pair<std::string, Value>> inputs,
+                                         const RunOptions& options = {}) const;
   absl::StatusOr<std::vector<Value>> Run(
       std::initializer_list<std::pair<std::string, Value>> inputs) const {
     return Run(absl::MakeConstSpan(inputs.begin(), inputs.size()));

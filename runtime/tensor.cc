@@ -13,8 +13,7 @@ absl::StatusOr<int64_t> ElementCount(absl::Span<const int64_t> dims) {
   bool zero = false;
   for (int64_t dim : dims) {
     if (dim < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("negative dimension in ", DimsToString(dims)));
+      return absl::InvalidArgumentError(absl::StrCat("negative dimension in ", DimsToString(dims)));
     }
     zero = zero || dim == 0;
   }
@@ -54,14 +53,14 @@ absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t
   }
   const std::optional<int64_t> bytes = PackedBytes(type, count);
   if (!bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("no tensor of type ", std::string(TypeName(type)),
-                                                   " and shape ", DimsToString(dims)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no tensor of type ", std::string(TypeName(type)), " and shape ", DimsToString(dims)));
   }
   if (pool == nullptr) pool = BufferPool::Global();
   Buffer* buffer = pool->Allocate(static_cast<size_t>(*bytes));
   if (buffer == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", *bytes, " bytes: ",
-                                                     TypeAndDims(tensor)));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", *bytes, " bytes: ", TypeAndDims(tensor)));
   }
   tensor.buffer_ = BufferRef(buffer);
   tensor.data_ = buffer->data();
@@ -74,9 +73,9 @@ absl::StatusOr<Tensor> Tensor::View(ElementType type, absl::Span<const int64_t> 
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
   const std::optional<int64_t> expected = PackedBytes(type, count);
   if (!expected || static_cast<uint64_t>(*expected) != bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        bytes, " bytes given for ", std::string(TypeName(type)), DimsToString(dims), ", which takes ",
-        expected.value_or(-1)));
+    return absl::InvalidArgumentError(absl::StrCat(bytes, " bytes given for ",
+                                                   std::string(TypeName(type)), DimsToString(dims),
+                                                   ", which takes ", expected.value_or(-1)));
   }
   Tensor tensor;
   tensor.type_ = type;

@@ -34,8 +34,8 @@ class Tensor {
   // `pool` nullptr: BufferPool::Global().
   static absl::StatusOr<Tensor> Create(ElementType type, absl::Span<const int64_t> dims,
                                        BufferPool* pool = nullptr);
-  // Looks at `bytes` bytes that `owner` keeps alive, any alignment. Errors: InvalidArgument when the size
-  // is not the packed size of `dims`. Not for strings.
+  // Looks at `bytes` bytes that `owner` keeps alive, any alignment. Errors: InvalidArgument when
+  // the size is not the packed size of `dims`. Not for strings.
   static absl::StatusOr<Tensor> View(ElementType type, absl::Span<const int64_t> dims,
                                      const void* data, size_t bytes,
                                      std::shared_ptr<const void> owner);
@@ -45,12 +45,15 @@ class Tensor {
                                    absl::Span<const T> elements);
   static Tensor Strings(absl::Span<const int64_t> dims, absl::Span<const std::string> elements);
 
-  // Looks at the memory of `other`, whose packed size must be that of this type and dims. Not for strings.
+  // Looks at the memory of `other`, whose packed size must be that of this type and dims. Not for
+  // strings.
   static Tensor SharingBufferOf(const Tensor& other, ElementType type,
                                 absl::Span<const int64_t> dims, int64_t count);
-  // Becomes a tensor of this type and dims (`count` elements) in the memory of `other`, which has as many
-  // bytes and is not of strings. `other` may still be read, but no longer owns its elements.
-  void TakeMemoryOf(Tensor& other, ElementType type, absl::Span<const int64_t> dims, int64_t count) {
+  // Becomes a tensor of this type and dims (`count` elements) in the memory of `other`, which has
+  // as many bytes and is not of strings. `other` may still be read, but no longer owns its
+  // elements.
+  void TakeMemoryOf(Tensor& other, ElementType type, absl::Span<const int64_t> dims,
+                    int64_t count) {
     type_ = type;
     dims_.assign(dims.begin(), dims.end());
     size_ = count;
@@ -69,17 +72,25 @@ class Tensor {
   // The packed elements; nullptr only for an undefined tensor. Not for strings.
   const void* data() const { return data_; }
   template <typename T>
-  const T* data_as() const { return static_cast<const T*>(data_); }
+  const T* data_as() const {
+    return static_cast<const T*>(data_);
+  }
   template <typename T>
-  absl::Span<const T> span() const { return {static_cast<const T*>(data_), static_cast<size_t>(size_)}; }
+  absl::Span<const T> span() const {
+    return {static_cast<const T*>(data_), static_cast<size_t>(size_)};
+  }
   absl::Span<const std::string> strings() const { return span<std::string>(); }
 
   // For the one who has just created the tensor, or found it Writable().
   void* mutable_data() { return const_cast<void*>(data_); }
   template <typename T>
-  T* mutable_data_as() { return static_cast<T*>(mutable_data()); }
+  T* mutable_data_as() {
+    return static_cast<T*>(mutable_data());
+  }
   template <typename T>
-  absl::Span<T> mutable_span() { return {mutable_data_as<T>(), static_cast<size_t>(size_)}; }
+  absl::Span<T> mutable_span() {
+    return {mutable_data_as<T>(), static_cast<size_t>(size_)};
+  }
   absl::Span<std::string> mutable_strings() { return mutable_span<std::string>(); }
   // Not shared with any other tensor and not foreign memory.
   bool Writable() const { return buffer_ && buffer_->Writable(); }
@@ -118,7 +129,8 @@ absl::StatusOr<Tensor> Tensor::Of(ElementType type, absl::Span<const int64_t> di
   if (tensor->bytes() != static_cast<int64_t>(elements.size() * sizeof(T))) {
     return absl::InvalidArgumentError("element count does not agree with the dimensions");
   }
-  if (!elements.empty()) std::memcpy(tensor->mutable_data(), elements.data(), elements.size() * sizeof(T));
+  if (!elements.empty())
+    std::memcpy(tensor->mutable_data(), elements.data(), elements.size() * sizeof(T));
   return tensor;
 }
 

@@ -5,7 +5,8 @@
 
 namespace onnx_run {
 
-// One ParallelFor call. It lives on the caller's stack: the caller leaves only when no worker looks at it.
+// One ParallelFor call. It lives on the caller's stack: the caller leaves only when no worker looks
+// at it.
 struct ThreadPool::Job {
   absl::FunctionRef<void(int64_t, int64_t)> fn;
   int64_t n;

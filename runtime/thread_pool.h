@@ -21,8 +21,9 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Runs fn over a partition of [0, n) whose parts are multiples of `grain` (but the last). The caller
-  // takes part, so that calls from inside of `fn`, or from many threads, cannot wait for each other.
+  // Runs fn over a partition of [0, n) whose parts are multiples of `grain` (but the last). The
+  // caller takes part, so that calls from inside of `fn`, or from many threads, cannot wait for
+  // each other.
   void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn);
   int threads() const { return threads_; }
 

@@ -23,8 +23,7 @@ Sequence& Value::mutable_sequence() {
 
 Type Value::type() const {
   switch (kind_) {
-    case ValueKind::kAbsent:
-      return {};
+    case ValueKind::kAbsent: return {};
     case ValueKind::kTensor: {
       Type type = Type::OfTensor(tensor_.type());
       type.shape.emplace();
@@ -42,8 +41,7 @@ Type Value::type() const {
       const Optional& opt = optional();
       return Type::OfOptional(opt.element ? opt.element->type() : opt.element_type);
     }
-    case ValueKind::kMap:
-      return Type::OfMap(map().keys.type(), map().value_type);
+    case ValueKind::kMap: return Type::OfMap(map().keys.type(), map().value_type);
     case ValueKind::kSparseTensor: {
       Type type = Type::OfTensor(sparse().values.type());
       type.kind = ValueKind::kSparseTensor;
@@ -72,18 +70,12 @@ std::string TypeToString(const Type& type, bool with_shape) {
   };
   const auto inner = [&] { return type.inner ? TypeToString(*type.inner, with_shape) : "?"; };
   switch (type.kind) {
-    case ValueKind::kAbsent:
-      return "?";
-    case ValueKind::kTensor:
-      return tensor("tensor");
-    case ValueKind::kSparseTensor:
-      return tensor("sparse_tensor");
-    case ValueKind::kSequence:
-      return absl::StrCat("seq(", inner(), ")");
-    case ValueKind::kOptional:
-      return absl::StrCat("optional(", inner(), ")");
-    case ValueKind::kMap:
-      return absl::StrCat("map(", TypeName(type.element), ",", inner(), ")");
+    case ValueKind::kAbsent: return "?";
+    case ValueKind::kTensor: return tensor("tensor");
+    case ValueKind::kSparseTensor: return tensor("sparse_tensor");
+    case ValueKind::kSequence: return absl::StrCat("seq(", inner(), ")");
+    case ValueKind::kOptional: return absl::StrCat("optional(", inner(), ")");
+    case ValueKind::kMap: return absl::StrCat("map(", TypeName(type.element), ",", inner(), ")");
   }
   return "?";
 }
@@ -96,16 +88,14 @@ bool SameType(const Type& a, const Type& b) {
 
 std::string Describe(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kAbsent:
-      return "nothing";
+    case ValueKind::kAbsent: return "nothing";
     case ValueKind::kSequence:
       return absl::StrCat(TypeToString(value.type()), " of ", value.sequence().elements.size());
     case ValueKind::kOptional:
       return absl::StrCat(TypeToString(value.type()), value.optional().element ? "" : ", empty");
     case ValueKind::kMap:
       return absl::StrCat(TypeToString(value.type()), " of ", value.map().values.size());
-    default:
-      return TypeToString(value.type(), true);
+    default: return TypeToString(value.type(), true);
   }
 }
 

@@ -1,5 +1,5 @@
-// Value: what a graph's edges carry. A tensor, a sequence, an optional, a map, a sparse tensor, or nothing
-// (the "" of an optional input); and Type, what is declared of one.
+// Value: what a graph's edges carry. A tensor, a sequence, an optional, a map, a sparse tensor, or
+// nothing (the "" of an optional input); and Type, what is declared of one.
 #ifndef ONNX_RUN_RUNTIME_VALUE_H_
 #define ONNX_RUN_RUNTIME_VALUE_H_
 
@@ -26,24 +26,31 @@ struct DeclaredDim {
 
 // A type as TypeProto declares it.
 struct Type {
-  ValueKind kind = ValueKind::kAbsent;  // kAbsent: not declared
+  ValueKind kind = ValueKind::kAbsent;            // kAbsent: not declared
   ElementType element = ElementType::kUndefined;  // of kTensor and kSparseTensor; the key of kMap
-  std::optional<std::vector<DeclaredDim>> shape;  // of kTensor and kSparseTensor; nullopt: unknown rank
+  std::optional<std::vector<DeclaredDim>>
+      shape;                          // of kTensor and kSparseTensor; nullopt: unknown rank
   std::shared_ptr<const Type> inner;  // of kSequence, kOptional (the element) and kMap (the value)
   static Type OfTensor(ElementType element) { return {ValueKind::kTensor, element, {}, nullptr}; }
   static Type OfSequence(Type element) {
-    return {ValueKind::kSequence, ElementType::kUndefined, {}, std::make_shared<const Type>(std::move(element))};
+    return {ValueKind::kSequence,
+            ElementType::kUndefined,
+            {},
+            std::make_shared<const Type>(std::move(element))};
   }
   static Type OfOptional(Type element) {
-    return {ValueKind::kOptional, ElementType::kUndefined, {}, std::make_shared<const Type>(std::move(element))};
+    return {ValueKind::kOptional,
+            ElementType::kUndefined,
+            {},
+            std::make_shared<const Type>(std::move(element))};
   }
   static Type OfMap(ElementType key, Type value) {
     return {ValueKind::kMap, key, {}, std::make_shared<const Type>(std::move(value))};
   }
 };
 
-// "tensor(float)", "seq(tensor(int64))", "optional(seq(tensor(float)))", "map(int64,tensor(float))";
-// with shapes: "tensor(float)[N,3]".
+// "tensor(float)", "seq(tensor(int64))", "optional(seq(tensor(float)))",
+// "map(int64,tensor(float))"; with shapes: "tensor(float)[N,3]".
 std::string TypeToString(const Type& type, bool with_shape = false);
 // The same kind and element types, shapes aside.
 bool SameType(const Type& a, const Type& b);

@@ -34,7 +34,9 @@ ElementDifference WithinTolerance(double got, double want, double rtol, double a
   const double absolute = std::fabs(got - want);
   const double allowed = atol + rtol * std::fabs(want);
   return {absolute <= allowed, absolute - allowed, absolute,
-          want != 0 ? absolute / std::fabs(want) : absolute == 0 ? 0 : kInfinite};
+          want != 0       ? absolute / std::fabs(want)
+          : absolute == 0 ? 0
+                          : kInfinite};
 }
 
 bool IsNan(uint64_t code, ElementType type) { return std::isnan(CodeToDouble(code, type)); }
@@ -43,7 +45,9 @@ ElementDifference CompareComplex(const Tensor& got, const Tensor& want, int64_t 
                                  const CompareOptions& options) {
   const ElementType part =
       got.type() == ElementType::kComplex64 ? ElementType::kFloat : ElementType::kDouble;
-  const auto load = [&](const Tensor& tensor, int64_t k) { return LoadCode(tensor.data(), part, k); };
+  const auto load = [&](const Tensor& tensor, int64_t k) {
+    return LoadCode(tensor.data(), part, k);
+  };
   ElementDifference worst;
   double want_magnitude = 0;
   if (!options.exact) {
@@ -87,9 +91,8 @@ ElementDifference CompareElement(const Tensor& got, const Tensor& want, int64_t 
     return {false, difference, difference, y != 0 ? difference / std::fabs(y) : kInfinite};
   }
   const bool wide = BitsOf(type) > 8;
-  ElementDifference difference =
-      WithinTolerance(x, y, wide && !options.exact ? options.rtol : 0,
-                      wide && !options.exact ? options.atol : 0);
+  ElementDifference difference = WithinTolerance(x, y, wide && !options.exact ? options.rtol : 0,
+                                                 wide && !options.exact ? options.atol : 0);
   if (options.exact && !(std::isnan(x) && std::isnan(y))) {
     // Equal values under different codes: the zeros.
     difference.equal = false;
@@ -114,7 +117,8 @@ void CompareTensors(const Tensor& got, const Tensor& want, const std::string& pa
     result.message = std::move(message);
   };
   if (got.type() != want.type()) {
-    fail("type", absl::StrCat("type is ", TypeName(got.type()), ", expected ", TypeName(want.type())));
+    fail("type",
+         absl::StrCat("type is ", TypeName(got.type()), ", expected ", TypeName(want.type())));
     return;
   }
   if (got.dims() != want.dims()) {
@@ -149,10 +153,11 @@ void CompareTensors(const Tensor& got, const Tensor& want, const std::string& pa
   result.got_bits = ElementBits(got, worst);
   result.want_bits = ElementBits(want, worst);
   fail("values",
-       absl::StrCat(mismatches, " of ", got.size(), " ", TypeName(got.type()), " elements differ; worst ",
-                    result.worst_position.empty() ? "" : absl::StrCat("at ", result.worst_position, " "),
-                    "is ", result.got, " (", result.got_bits, "), expected ", result.want, " (",
-                    result.want_bits, ")"));
+       absl::StrCat(
+           mismatches, " of ", got.size(), " ", TypeName(got.type()), " elements differ; worst ",
+           result.worst_position.empty() ? "" : absl::StrCat("at ", result.worst_position, " "),
+           "is ", result.got, " (", result.got_bits, "), expected ", result.want, " (",
+           result.want_bits, ")"));
 }
 
 const Value& Unwrap(const Value& value) {
@@ -195,7 +200,9 @@ void CompareValues(const Value& got_value, const Value& want_value, const std::s
   switch (got.kind()) {
     case ValueKind::kAbsent:
     case ValueKind::kOptional: return;
-    case ValueKind::kTensor: CompareTensors(got.tensor(), want.tensor(), path, options, result); return;
+    case ValueKind::kTensor:
+      CompareTensors(got.tensor(), want.tensor(), path, options, result);
+      return;
     case ValueKind::kSequence: {
       const auto& a = got.sequence().elements;
       const auto& b = want.sequence().elements;

@@ -1,7 +1,8 @@
 // Is a value the expected one? By the rule of the official backend tests, or to the bit.
 //
 // Type and shape come first. Then, element by element:
-//   float, double, float16, bfloat16, complex   |got - want| <= atol + rtol * |want|; NaN equals NaN, equal
+//   float, double, float16, bfloat16, complex   |got - want| <= atol + rtol * |want|; NaN equals
+//   NaN, equal
 //                                               infinities are equal
 //   float8, float4                              equal values (NaN equals NaN, -0 equals 0)
 //   integers, bool, strings                     equal
@@ -33,10 +34,10 @@ struct CompareResult {
   int64_t mismatches = 0;
   // Of the first tensor with mismatches, its worst element.
   int64_t worst_index = -1;
-  std::string worst_position;  // "[0,2]"
+  std::string worst_position;       // "[0,2]"
   std::string got, want;            // as text
   std::string got_bits, want_bits;  // as bit patterns
-  double max_absolute = 0;  // largest differences of finite elements, equal or not
+  double max_absolute = 0;          // largest differences of finite elements, equal or not
   double max_relative = 0;
 };
 

@@ -37,7 +37,8 @@ constexpr Benchmark kBenchmarks[] = {
 
 ArgParser MakeParser() {
   ArgParser parser(
-      kProgram, "[cast [flags] | model MODEL | startup | dispatch | memory | load]... [--json FILE]",
+      kProgram,
+      "[cast [flags] | model MODEL | startup | dispatch | memory | load]... [--json FILE]",
       "Measures this program's parts; without arguments all of them but cast.\n\n"
       "  cast      ns per element and GB/s of conversions; onnx-bench cast --help tells its flags\n"
       "  model     runs of a model of yours; onnx-bench model --help tells more\n"

@@ -28,8 +28,8 @@ absl::StatusOr<std::shared_ptr<const Function>> Read(onnx::FunctionProto proto) 
 
 class OnnxFunctions final : public FunctionProvider {
  public:
-  absl::StatusOr<std::shared_ptr<const Function>> Body(const Node& node, int64_t opset,
-                                                       absl::Span<const Type> input_types) override {
+  absl::StatusOr<std::shared_ptr<const Function>> Body(
+      const Node& node, int64_t opset, absl::Span<const Type> input_types) override {
     // The library reports by exceptions; none may leave this one.
     try {
       return BodyOrThrow(node, static_cast<int>(opset), input_types);
@@ -46,12 +46,10 @@ class OnnxFunctions final : public FunctionProvider {
 
   absl::StatusOr<Found> BodyOrThrow(const Node& node, int opset,
                                     absl::Span<const Type> input_types) {
-    const onnx::OpSchema* schema =
-        onnx::OpSchemaRegistry::Schema(node.op_type, opset, node.domain);
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type, opset, node.domain);
     if (schema == nullptr) return Found();
     if (const onnx::FunctionProto* body = schema->GetFunction(opset); body != nullptr) {
-      const std::string key =
-          absl::StrCat("plain:", absl::Hex(reinterpret_cast<uintptr_t>(body)));
+      const std::string key = absl::StrCat("plain:", absl::Hex(reinterpret_cast<uintptr_t>(body)));
       if (Found known = Cached(key)) return known;
       ASSIGN_OR_RETURN(Found made, Read(*body));
       return Keep(key, std::move(made));

@@ -1,7 +1,7 @@
 // The standard's function bodies, from the onnx library's schemas.
 //
-// Only programs that want them link the schemas in (about a megabyte), and only a model with an operator
-// that needs a body loads them (about 11 ms).
+// Only programs that want them link the schemas in (about a megabyte), and only a model with an
+// operator that needs a body loads them (about 11 ms).
 #ifndef ONNX_RUN_PROTO_STANDARD_FUNCTION_BODIES_H_
 #define ONNX_RUN_PROTO_STANDARD_FUNCTION_BODIES_H_
 

@@ -49,8 +49,7 @@ TEST(GraphIf, TakesTheBranch) {
 TEST(GraphIf, EveryVersion) {
   for (int64_t opset : {1, 10, 11, 13, 16, 19, 21, 23, 24, 25}) {
     Model model = IfModel(opset);
-    EXPECT_THAT(RunInts(std::move(model),
-                        {{"c", BoolScalar(true)}, {"x", Int64Tensor({1}, {5})}}),
+    EXPECT_THAT(RunInts(std::move(model), {{"c", BoolScalar(true)}, {"x", Int64Tensor({1}, {5})}}),
                 ElementsAre(10))
         << opset;
   }
@@ -60,15 +59,15 @@ TEST(GraphIf, OnlyTheTakenBranchRuns) {
   const Model model =
       TestModel()
           .Input("c", kBool, {1})  // one element of any rank
-          .Node("If", {"c"}, {"y"},
-                {GraphAttr("then_branch", GraphBuilder()
-                                              .Node("Boom", {}, {"b"}, {}, "t")
-                                              .Output("b", kInt64, {})
-                                              .Build()),
-                 GraphAttr("else_branch", GraphBuilder()
-                                              .Initializer("k", Int64Scalar(7))
-                                              .Output("k", kInt64, {})
-                                              .Build())})
+          .Node(
+              "If", {"c"}, {"y"},
+              {GraphAttr(
+                   "then_branch",
+                   GraphBuilder().Node("Boom", {}, {"b"}, {}, "t").Output("b", kInt64, {}).Build()),
+               GraphAttr("else_branch", GraphBuilder()
+                                            .Initializer("k", Int64Scalar(7))
+                                            .Output("k", kInt64, {})
+                                            .Build())})
           .Output("y", kInt64, {})
           .Build();
   const Tensor no = TensorOf<uint8_t>(kBool, {1}, {0});
@@ -82,10 +81,10 @@ TEST(GraphIf, OnlyTheTakenBranchRuns) {
 TEST(GraphIf, ConditionMustBeOneElement) {
   Model model = IfModel();
   model.graph.inputs[0].type = TensorType(kBool, {"n"});
-  EXPECT_THAT(RunModel(model, {{"c", TensorOf<uint8_t>(kBool, {2}, {1, 0})},
-                               {"x", Int64Tensor({1}, {5})}})
-                  .status(),
-              FailsWith(Words({"cond", "[2]"})));
+  EXPECT_THAT(
+      RunModel(model, {{"c", TensorOf<uint8_t>(kBool, {2}, {1, 0})}, {"x", Int64Tensor({1}, {5})}})
+          .status(),
+      FailsWith(Words({"cond", "[2]"})));
 }
 
 TEST(GraphIf, BranchesOfUnlikeCountsAreRefused) {
@@ -104,10 +103,9 @@ TEST(GraphIf, BranchesOfUnlikeTypes) {
           .Node("If", {"c"}, {"y"},
                 {GraphAttr("then_branch",
                            GraphBuilder().Initializer("i", Int64Scalar(1)).Output("i").Build()),
-                 GraphAttr("else_branch", GraphBuilder()
-                                              .Initializer("f", FloatTensor({}, {0.5F}))
-                                              .Output("f")
-                                              .Build())})
+                 GraphAttr(
+                     "else_branch",
+                     GraphBuilder().Initializer("f", FloatTensor({}, {0.5F})).Output("f").Build())})
           .Output("y")
           .Build();
   EXPECT_THAT(RunInts(model, {{"c", BoolScalar(true)}}), ElementsAre(1));
@@ -175,8 +173,8 @@ TEST(GraphLoop, TripCountAndCondition) {
 
 TEST(GraphLoop, EveryVersion) {
   for (int64_t opset : {1, 11, 13, 16, 19, 21, 23, 24, 25}) {
-    const LoopResult result =
-        RunLoop(LoopModel("m", "c", opset), {{"m", Int64Scalar(2)}, {"c", BoolScalar(true)}}, 3, 99);
+    const LoopResult result = RunLoop(LoopModel("m", "c", opset),
+                                      {{"m", Int64Scalar(2)}, {"c", BoolScalar(true)}}, 3, 99);
     EXPECT_EQ(result.sum, 6) << opset;
   }
 }
@@ -184,8 +182,7 @@ TEST(GraphLoop, EveryVersion) {
 TEST(GraphLoop, NoIterations) {
   const Model model = LoopModel("m", "c");
   for (const auto& [m, c] : {std::pair<int64_t, bool>{0, true}, {-5, true}, {9, false}}) {
-    const LoopResult result =
-        RunLoop(model, {{"m", Int64Scalar(m)}, {"c", BoolScalar(c)}}, 2, 5);
+    const LoopResult result = RunLoop(model, {{"m", Int64Scalar(m)}, {"c", BoolScalar(c)}}, 2, 5);
     EXPECT_EQ(result.sum, 0);
     EXPECT_THAT(result.sums, IsEmpty());
   }
@@ -238,7 +235,8 @@ TEST(GraphLoop, ScanOutputsOfEveryWidth) {
     if (type == ElementType::kString) continue;
     Tensor element = Tensor::Create(type, {3}).value();
     for (int64_t i = 0; i < element.bytes(); ++i) {
-      element.mutable_data_as<uint8_t>()[i] = static_cast<uint8_t>(type == kBool ? i & 1 : 0x1B + i);
+      element.mutable_data_as<uint8_t>()[i] =
+          static_cast<uint8_t>(type == kBool ? i & 1 : 0x1B + i);
     }
     if (IsSubByte(type)) {
       const int used = 3 * BitsOf(type) % 8;
@@ -267,12 +265,12 @@ TEST(GraphLoop, ScanOutputsOfEveryWidth) {
 }
 
 TEST(GraphLoop, ScanOutputOfStrings) {
-  const auto outputs = RunModel(
-      ScanOutputModel(CountingBody()
-                          .Node("Cast", {"i"}, {"text"}, {IntAttr("to", 8)})
-                          .Output("text", ElementType::kString, {})
-                          .Build()),
-      {{"m", Int64Scalar(20)}});
+  const auto outputs =
+      RunModel(ScanOutputModel(CountingBody()
+                                   .Node("Cast", {"i"}, {"text"}, {IntAttr("to", 8)})
+                                   .Output("text", ElementType::kString, {})
+                                   .Build()),
+               {{"m", Int64Scalar(20)}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_THAT(DimsOf(outputs->front()), ElementsAre(20));
   EXPECT_EQ(outputs->front().tensor().strings()[0], "0");
@@ -280,45 +278,41 @@ TEST(GraphLoop, ScanOutputOfStrings) {
 }
 
 TEST(GraphLoop, EmptyScanOutputHasTheDeclaredShape) {
-  const auto outputs = RunModel(
-      ScanOutputModel(CountingBody()
-                          .Node("Boom", {}, {"out"}, {}, "t")
-                          .Output("out", ElementType::kInt4, {3, "n", 2})
-                          .Build()),
-      {{"m", Int64Scalar(0)}});
+  const auto outputs = RunModel(ScanOutputModel(CountingBody()
+                                                    .Node("Boom", {}, {"out"}, {}, "t")
+                                                    .Output("out", ElementType::kInt4, {3, "n", 2})
+                                                    .Build()),
+                                {{"m", Int64Scalar(0)}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ(outputs->front().tensor().type(), ElementType::kInt4);
   EXPECT_THAT(DimsOf(outputs->front()), ElementsAre(0, 3, 0, 2));
 }
 
 TEST(GraphLoop, EmptyScanOutputOfUnknownType) {
-  EXPECT_THAT(RunModel(ScanOutputModel(CountingBody()
-                                           .Node("Boom", {}, {"out"}, {}, "t")
-                                           .Output("out")
-                                           .Build()),
+  EXPECT_THAT(RunModel(ScanOutputModel(
+                           CountingBody().Node("Boom", {}, {"out"}, {}, "t").Output("out").Build()),
                        {{"m", Int64Scalar(0)}})
                   .status(),
               FailsWith(Words({"body output 1", "no declared type"})));
 }
 
 TEST(GraphLoop, ScanOutputMustKeepItsShape) {
-  EXPECT_THAT(RunModel(ScanOutputModel(
-                           CountingBody()
-                               .Initializer("axis", Int64Tensor({1}, {1}))
-                               .Node("If", {"first"}, {"out"},
-                                     {GraphAttr("then_branch", GraphBuilder()
-                                                                   .Output("i", kInt64, {})
-                                                                   .Build()),
-                                      GraphAttr("else_branch", GraphBuilder()
-                                                                   .Output("axis", kInt64, {1})
-                                                                   .Build())})
-                               .Initializer("one", Int64Scalar(1))
-                               .Node("Less", {"i", "one"}, {"first"}, {}, "t")
-                               .Output("out")
-                               .Build()),
-                       {{"m", Int64Scalar(3)}})
-                  .status(),
-              FailsWith(Words({"scan output", "int64[1]", "int64[]"})));
+  EXPECT_THAT(
+      RunModel(
+          ScanOutputModel(
+              CountingBody()
+                  .Initializer("axis", Int64Tensor({1}, {1}))
+                  .Node("If", {"first"}, {"out"},
+                        {GraphAttr("then_branch", GraphBuilder().Output("i", kInt64, {}).Build()),
+                         GraphAttr("else_branch",
+                                   GraphBuilder().Output("axis", kInt64, {1}).Build())})
+                  .Initializer("one", Int64Scalar(1))
+                  .Node("Less", {"i", "one"}, {"first"}, {}, "t")
+                  .Output("out")
+                  .Build()),
+          {{"m", Int64Scalar(3)}})
+          .status(),
+      FailsWith(Words({"scan output", "int64[1]", "int64[]"})));
 }
 
 // A sequence grows in a loop; the body also reads the outer graph at two levels.
@@ -338,7 +332,8 @@ TEST(GraphLoop, CarriesSequences) {
                                        .Output("go", kBool, {})
                                        .Output("longer", Type::OfSequence(TensorType(kInt64)))
                                        .Build())})
-          .Node("ConcatFromSequence", {"grown"}, {"all"}, {IntAttr("axis", 0), IntAttr("new_axis", 1)})
+          .Node("ConcatFromSequence", {"grown"}, {"all"},
+                {IntAttr("axis", 0), IntAttr("new_axis", 1)})
           .Output("all", kInt64, {"n"})
           .Build();
   EXPECT_THAT(RunInts(model, {{"m", Int64Scalar(4)}, {"step", Int64Scalar(10)}}),
@@ -352,29 +347,30 @@ TEST(GraphLoop, CarriesOptionals) {
       TestModel()
           .Input("m", kInt64, {})
           .Input("opt", Type::OfOptional(seq))
-          .Node("Loop", {"m", "", "opt"}, {"result"},
-                {GraphAttr("body",
-                           GraphBuilder()
-                               .Input("i", kInt64, {})
-                               .Input("go", kBool, {})
-                               .Input("o", Type::OfOptional(seq))
-                               .Node("OptionalHasElement", {"o"}, {"has"})
-                               .Node("If", {"has"}, {"s"},
-                                     {GraphAttr("then_branch",
-                                                GraphBuilder()
-                                                    .Node("OptionalGetElement", {"o"}, {"got"})
-                                                    .Output("got", seq)
-                                                    .Build()),
-                                      GraphAttr("else_branch",
-                                                GraphBuilder()
-                                                    .Node("SequenceEmpty", {}, {"none"},
-                                                          {IntAttr("dtype", 7)})
-                                                    .Output("none", seq)
-                                                    .Build())})
-                               .Node("SequenceInsert", {"s", "i"}, {"longer"})
-                               .Output("go", kBool, {})
-                               .Output("longer", seq)
-                               .Build())})
+          .Node(
+              "Loop", {"m", "", "opt"}, {"result"},
+              {GraphAttr(
+                  "body",
+                  GraphBuilder()
+                      .Input("i", kInt64, {})
+                      .Input("go", kBool, {})
+                      .Input("o", Type::OfOptional(seq))
+                      .Node("OptionalHasElement", {"o"}, {"has"})
+                      .Node(
+                          "If", {"has"}, {"s"},
+                          {GraphAttr("then_branch", GraphBuilder()
+                                                        .Node("OptionalGetElement", {"o"}, {"got"})
+                                                        .Output("got", seq)
+                                                        .Build()),
+                           GraphAttr("else_branch",
+                                     GraphBuilder()
+                                         .Node("SequenceEmpty", {}, {"none"}, {IntAttr("dtype", 7)})
+                                         .Output("none", seq)
+                                         .Build())})
+                      .Node("SequenceInsert", {"s", "i"}, {"longer"})
+                      .Output("go", kBool, {})
+                      .Output("longer", seq)
+                      .Build())})
           .Node("SequenceLength", {"result"}, {"n"})
           .Output("n", kInt64, {})
           .Build();
@@ -484,11 +480,11 @@ TEST(GraphScan, Directions) {
 TEST(GraphScan, Axes) {
   // x [2,3] scanned along its columns, the results put together along the last axis.
   for (int64_t axis : {1, -1}) {
-    Model model = ScanModel(
-        21, {IntsAttr("scan_input_axes", {axis}), IntsAttr("scan_output_axes", {axis})}, {2}, {2, 3});
-    const auto outputs =
-        RunModel(model, {{"s", Int64Tensor({2}, {0, 0})},
-                         {"x", Int64Tensor({2, 3}, {1, 2, 3, 10, 20, 30})}});
+    Model model =
+        ScanModel(21, {IntsAttr("scan_input_axes", {axis}), IntsAttr("scan_output_axes", {axis})},
+                  {2}, {2, 3});
+    const auto outputs = RunModel(model, {{"s", Int64Tensor({2}, {0, 0})},
+                                          {"x", Int64Tensor({2, 3}, {1, 2, 3, 10, 20, 30})}});
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     EXPECT_THAT(IntsOf((*outputs)[0]), ElementsAre(6, 60));
     EXPECT_THAT(DimsOf((*outputs)[1]), ElementsAre(2, 3));
@@ -574,13 +570,11 @@ TEST(GraphScan, UnlikeLengths) {
       TestModel()
           .Input("x", TensorType(kInt64))
           .Input("y", TensorType(kInt64))
-          .Node("Scan", {"x", "y"}, {"z"},
-                {IntAttr("num_scan_inputs", 2), GraphAttr("body", body)})
+          .Node("Scan", {"x", "y"}, {"z"}, {IntAttr("num_scan_inputs", 2), GraphAttr("body", body)})
           .Output("z", TensorType(kInt64))
           .Build();
-  EXPECT_THAT(
-      RunInts(model, {{"x", Int64Tensor({2}, {1, 2})}, {"y", Int64Tensor({2}, {10, 20})}}),
-      ElementsAre(11, 22));
+  EXPECT_THAT(RunInts(model, {{"x", Int64Tensor({2}, {1, 2})}, {"y", Int64Tensor({2}, {10, 20})}}),
+              ElementsAre(11, 22));
   EXPECT_THAT(
       RunModel(model, {{"x", Int64Tensor({2}, {1, 2})}, {"y", Int64Tensor({1}, {1})}}).status(),
       FailsWith(Words({"scan input 1", "1", "2"})));

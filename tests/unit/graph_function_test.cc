@@ -103,15 +103,15 @@ TEST(GraphFunctions, ReferencesReachSubgraphsAndInnerCalls) {
           .Node("MyCast", {"a"}, {"r"}, {RefAttr("dtype", "outer_type", AttributeKind::kInt)}, "t")
           .Output("r")
           .Build();
-  const Function outer = TestFunction("Outer", 21)
-                             .Inputs({"a"})
-                             .Outputs({"b"})
-                             .Attributes({"outer_type"})
-                             .Node("OptionalHasElement", {"a"}, {"yes"})
-                             .Node("If", {"yes"}, {"b"},
-                                   {GraphAttr("then_branch", branch),
-                                    GraphAttr("else_branch", branch)})
-                             .Build();
+  const Function outer =
+      TestFunction("Outer", 21)
+          .Inputs({"a"})
+          .Outputs({"b"})
+          .Attributes({"outer_type"})
+          .Node("OptionalHasElement", {"a"}, {"yes"})
+          .Node("If", {"yes"}, {"b"},
+                {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)})
+          .Build();
   Model model = CallModel(outer, {IntAttr("outer_type", 7)});
   model.functions.push_back(CastFunction().Attributes({"dtype"}).Build());
   EXPECT_EQ(OutputType(model), kInt64);
@@ -137,8 +137,8 @@ TEST(GraphFunctions, OverloadsAreTold) {
   EXPECT_THAT(LoadStatus(model), FailsWith(Words({"t.F:int", "twice"})));
 }
 
-// Nodes in a function bind to the function's opset: there is no float8 in Cast-13, whatever the model
-// imports; and Cast-5 takes names.
+// Nodes in a function bind to the function's opset: there is no float8 in Cast-13, whatever the
+// model imports; and Cast-5 takes names.
 TEST(GraphFunctions, OpsetsAreTheFunctionsOwn) {
   SessionOptions strict;
   strict.strict = true;
@@ -210,13 +210,11 @@ TEST(GraphRecursion, IsRefusedWithTheChain) {
   Model model = CallModel(Calling("F", "G").Build());
   model.functions.push_back(Calling("G", "H").Build());
   model.functions.push_back(Calling("H", "F").Build());
-  EXPECT_THAT(LoadStatus(model),
-              FailsWith(Words({"call themselves", "t.F -> t.G -> t.H -> t.F"})));
+  EXPECT_THAT(LoadStatus(model), FailsWith(Words({"call themselves", "t.F -> t.G -> t.H -> t.F"})));
 }
 
 TEST(GraphRecursion, IsFoundThroughBranches) {
-  const Graph calls =
-      GraphBuilder().Node("F", {"a"}, {"r"}, {}, "t").Output("r").Build();
+  const Graph calls = GraphBuilder().Node("F", {"a"}, {"r"}, {}, "t").Output("r").Build();
   const Graph stops = GraphBuilder().Output("a").Build();
   const Function f = TestFunction("F", 21)
                          .Inputs({"a"})
@@ -294,8 +292,8 @@ TEST(GraphRecursion, NestingIsLimited) {
   EXPECT_THAT(RunInts(NestedIfs(200), feeds, options), ElementsAre(5));
 }
 
-// A chain of functions, each called first from the main graph, so that depth has to be known of bodies that
-// are built already.
+// A chain of functions, each called first from the main graph, so that depth has to be known of
+// bodies that are built already.
 TEST(GraphRecursion, DepthOfSharedBodiesCounts) {
   const auto model = [](int count) {
     ModelBuilder builder = TestModel();
@@ -368,8 +366,8 @@ TEST(StandardBodies, MadeWhenTypesAreMet) {
 }
 
 TEST(StandardBodies, AreGivenForEveryOperatorThatHasOne) {
-  // Every plain body of the standard can be read. Some came later than their operator (Elu-6 has one from
-  // opset 18 on), so ask for the last opset that the operator's version serves.
+  // Every plain body of the standard can be read. Some came later than their operator (Elu-6 has
+  // one from opset 18 on), so ask for the last opset that the operator's version serves.
   const auto provider = StandardFunctions();
   const SchemaTable& table = StandardSchemas();
   int count = 0;
@@ -442,9 +440,9 @@ TEST(SequenceMapOperator, ReadsOuterNames) {
                          .Node("Add", {"a", "x"}, {"sum"}, {}, "t")
                          .Output("sum", kInt64, {})
                          .Build();
-  EXPECT_THAT(RunInts(MapModel(body, {"s"}),
-                      {{"s", Int64Sequence({1, 2})}, {"x", Int64Scalar(10)}}),
-              ElementsAre(11, 12));
+  EXPECT_THAT(
+      RunInts(MapModel(body, {"s"}), {{"s", Int64Sequence({1, 2})}, {"x", Int64Scalar(10)}}),
+      ElementsAre(11, 12));
 }
 
 }  // namespace

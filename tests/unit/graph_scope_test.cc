@@ -1,4 +1,5 @@
-// Names, order and values of graphs: B32, B34, B35 and B38 of the bug cases, and what belongs to them.
+// Names, order and values of graphs: B32, B34, B35 and B38 of the bug cases, and what belongs to
+// them.
 #include <string>
 #include <vector>
 
@@ -55,11 +56,10 @@ TEST(GraphNames, ARequiredInputCannotBeAbsent) {
                              .Output("y", kInt64, {})
                              .Build()),
               FailsWith(Words({"Cast", "the_cast", "input 0", "required"})));
-  EXPECT_THAT(LoadStatus(TestModel()
-                             .Node("Cast", {}, {"y"}, {IntAttr("to", 7)})
-                             .Output("y", kInt64, {})
-                             .Build()),
-              FailsWith(Words({"Cast", "0 inputs"})));
+  EXPECT_THAT(
+      LoadStatus(
+          TestModel().Node("Cast", {}, {"y"}, {IntAttr("to", 7)}).Output("y", kInt64, {}).Build()),
+      FailsWith(Words({"Cast", "0 inputs"})));
 }
 
 TEST(GraphNames, TooManyInputs) {
@@ -158,10 +158,8 @@ TEST(GraphInitializers, AreDefaultsOfInputs) {
 }
 
 TEST(GraphInitializers, AreNotInputsWhenNotListed) {
-  const Model model = TestModel()
-                          .Initializer("w", Int64Scalar(100))
-                          .Output("w", kInt64, {})
-                          .Build();
+  const Model model =
+      TestModel().Initializer("w", Int64Scalar(100)).Output("w", kInt64, {}).Build();
   EXPECT_THAT(RunModel(model, {{"w", Int64Scalar(1)}}).status(), FailsWith(Words({"\"w\""})));
 }
 
@@ -213,15 +211,15 @@ TEST(GraphScopes, ABranchReadsTwoLevelsUp) {
                           .Node("Add", {"x", "x"}, {"double"}, {}, "t")
                           .Output("double", kInt64, {})
                           .Build();
-  const Graph middle = GraphBuilder()
-                           .Node("If", {"c"}, {"r"},
-                                 {GraphAttr("then_branch", inner),
-                                  GraphAttr("else_branch", Returning("x"))})
-                           .Output("r", kInt64, {})
-                           .Build();
-  EXPECT_THAT(RunInts(IfModel(middle, Returning("x")),
-                      {{"c", BoolScalar(true)}, {"x", Int64Scalar(9)}}),
-              ElementsAre(18));
+  const Graph middle =
+      GraphBuilder()
+          .Node("If", {"c"}, {"r"},
+                {GraphAttr("then_branch", inner), GraphAttr("else_branch", Returning("x"))})
+          .Output("r", kInt64, {})
+          .Build();
+  EXPECT_THAT(
+      RunInts(IfModel(middle, Returning("x")), {{"c", BoolScalar(true)}, {"x", Int64Scalar(9)}}),
+      ElementsAre(18));
 }
 
 TEST(GraphScopes, BranchesReuseInnerNames) {
@@ -247,8 +245,7 @@ TEST(GraphScopes, InnerNamesHideOuterOnes) {
                                   .Output("sum", kInt64, {})
                                   .Build(),
                               Returning("x"));
-  EXPECT_THAT(RunInts(model, {{"c", BoolScalar(true)}, {"x", Int64Scalar(9)}}),
-              ElementsAre(2000));
+  EXPECT_THAT(RunInts(model, {{"c", BoolScalar(true)}, {"x", Int64Scalar(9)}}), ElementsAre(2000));
   EXPECT_THAT(RunInts(model, {{"c", BoolScalar(false)}, {"x", Int64Scalar(9)}}), ElementsAre(9));
   const auto session = Session::Create(model, GraphTestRegistry());
   ASSERT_TRUE(session.ok());
@@ -256,11 +253,9 @@ TEST(GraphScopes, InnerNamesHideOuterOnes) {
 }
 
 TEST(GraphScopes, InnerNamesAreNotSeenOutside) {
-  Model model = IfModel(GraphBuilder()
-                            .Node("Identity", {"x"}, {"inside"})
-                            .Output("inside", kInt64, {})
-                            .Build(),
-                        Returning("x"));
+  Model model = IfModel(
+      GraphBuilder().Node("Identity", {"x"}, {"inside"}).Output("inside", kInt64, {}).Build(),
+      Returning("x"));
   model.graph.outputs[0].name = "inside";
   EXPECT_THAT(LoadStatus(model), FailsWith(Words({"main graph", "\"inside\""})));
 }
@@ -327,11 +322,12 @@ Model Cyclic() {
 TEST(GraphOrder, TheFourFaultsAreToldApart) {
   EXPECT_THAT(LoadStatus(Cyclic()), FailsWith(Words({"main graph", "cycle", "first", "second"})));
 
-  EXPECT_THAT(LoadStatus(TestModel()
-                             .Node("Cast", {"nowhere"}, {"y"}, {IntAttr("to", 7)}, "", "lost")
-                             .Output("y", kInt64, {})
-                             .Build()),
-              FailsWith(Words({"main graph", "lost", "\"nowhere\"", "no input, initializer or node"})));
+  EXPECT_THAT(
+      LoadStatus(TestModel()
+                     .Node("Cast", {"nowhere"}, {"y"}, {IntAttr("to", 7)}, "", "lost")
+                     .Output("y", kInt64, {})
+                     .Build()),
+      FailsWith(Words({"main graph", "lost", "\"nowhere\"", "no input, initializer or node"})));
 
   EXPECT_THAT(LoadStatus(TestModel()
                              .Input("x", kInt64, {})
@@ -391,9 +387,8 @@ TEST(GraphInputs, DimensionParametersMustAgree) {
   EXPECT_THAT((*session)->Run({{"a", a}, {"b", Int64Tensor({2, 1}, {1, 2})}}).status(),
               FailsWith(Words({"\"b\"", "\"n\"", "1"})));
   // Each run binds them anew.
-  EXPECT_TRUE((*session)
-                  ->Run({{"a", Int64Tensor({0, 2}, {})}, {"b", Int64Tensor({0, 9}, {})}})
-                  .ok());
+  EXPECT_TRUE(
+      (*session)->Run({{"a", Int64Tensor({0, 2}, {})}, {"b", Int64Tensor({0, 9}, {})}}).ok());
 }
 
 TEST(GraphInputs, AreCheckedAtTheCall) {

@@ -46,8 +46,8 @@ constexpr KernelDef kTestKernels[] = {
 
 const OpRegistry& GraphTestRegistry() {
   static const auto* registry = [] {
-    static auto* tables = new std::vector<absl::Span<const KernelDef>>(AllKernels().begin(),
-                                                                        AllKernels().end());
+    static auto* tables =
+        new std::vector<absl::Span<const KernelDef>>(AllKernels().begin(), AllKernels().end());
     tables->push_back(kTestKernels);
     return new OpRegistry(*tables, &StandardSchemas());
   }();
@@ -80,24 +80,17 @@ std::vector<int64_t> IntsOf(const Value& value) {
   const Tensor& tensor = value.tensor();
   for (int64_t i = 0; i < tensor.size(); ++i) {
     switch (tensor.type()) {
-      case ElementType::kInt64:
-        result.push_back(tensor.data_as<int64_t>()[i]);
-        break;
+      case ElementType::kInt64: result.push_back(tensor.data_as<int64_t>()[i]); break;
       case ElementType::kBool:
-      case ElementType::kUint8:
-        result.push_back(tensor.data_as<uint8_t>()[i]);
-        break;
-      default:
-        ADD_FAILURE() << TypeAndDims(tensor);
-        return {};
+      case ElementType::kUint8: result.push_back(tensor.data_as<uint8_t>()[i]); break;
+      default: ADD_FAILURE() << TypeAndDims(tensor); return {};
     }
   }
   return result;
 }
 
 std::vector<float> FloatsOf(const Value& value) {
-  EXPECT_TRUE(value.is_tensor() && value.tensor().type() == ElementType::kFloat)
-      << Describe(value);
+  EXPECT_TRUE(value.is_tensor() && value.tensor().type() == ElementType::kFloat) << Describe(value);
   if (!value.is_tensor() || value.tensor().type() != ElementType::kFloat) return {};
   const absl::Span<const float> elements = value.tensor().span<float>();
   return {elements.begin(), elements.end()};

@@ -1,5 +1,5 @@
-// What the tests of graphs share: a registry with a few operators of their own, and short ways to run a
-// model and to look at what comes out.
+// What the tests of graphs share: a registry with a few operators of their own, and short ways to
+// run a model and to look at what comes out.
 //
 // Domain "t" (opset 1), so that these tests need no arithmetic of the standard's:
 //   Add(a, b)     int64 or float, the same shape or a scalar b

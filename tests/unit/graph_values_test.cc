@@ -1,5 +1,5 @@
-// Values that are not plain tensors: the sequence and optional operators, ConstantOfShape, and sequences,
-// optionals, maps and sparse tensors that go in and come out.
+// Values that are not plain tensors: the sequence and optional operators, ConstantOfShape, and
+// sequences, optionals, maps and sparse tensors that go in and come out.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,8 @@ absl::StatusOr<Value> RunNode(const std::string& op_type, const std::vector<Valu
     builder.Input(names.back(), Type());
     feeds.emplace_back(names.back(), inputs[i]);
   }
-  const Model model = builder.Node(op_type, names, {"y"}, std::move(attributes)).Output("y").Build();
+  const Model model =
+      builder.Node(op_type, names, {"y"}, std::move(attributes)).Output("y").Build();
   auto outputs = RunModel(model, feeds);
   if (!outputs.ok()) return outputs.status();
   return outputs->front();
@@ -137,7 +138,8 @@ TEST(SequenceOperators, Split) {
   const Tensor x = Int64Tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto split = [&](std::vector<Value> inputs, int64_t axis, int64_t keepdims = 1) {
     inputs.insert(inputs.begin(), x);
-    return RunNode("SplitToSequence", inputs, {IntAttr("axis", axis), IntAttr("keepdims", keepdims)});
+    return RunNode("SplitToSequence", inputs,
+                   {IntAttr("axis", axis), IntAttr("keepdims", keepdims)});
   };
   EXPECT_EQ(ElementsOf(split({}, 1)), (Lists{{1, 4}, {2, 5}, {3, 6}}));
   EXPECT_EQ(ElementsOf(split({Int64Scalar(2)}, -1)), (Lists{{1, 2, 4, 5}, {3, 6}}));
@@ -175,8 +177,9 @@ TEST(OptionalOperators, Make) {
   EXPECT_EQ(TypeToString(value->type()), "optional(seq(tensor(float)))");
   EXPECT_EQ(value->optional().element, nullptr);
   EXPECT_THAT(RunNode("Optional", {}).status(), FailsWith(Words({"Optional", "type"})));
-  EXPECT_THAT(RunNode("Optional", {Int64Scalar(5)}, {TypeAttr("type", TensorType(kFloat))}).status(),
-              FailsWith(Words({"int64", "float"})));
+  EXPECT_THAT(
+      RunNode("Optional", {Int64Scalar(5)}, {TypeAttr("type", TensorType(kFloat))}).status(),
+      FailsWith(Words({"int64", "float"})));
 }
 
 TEST(OptionalOperators, HasAndGet) {
@@ -218,8 +221,9 @@ TEST(ConstantOfShapeOperator, FillsWithTheValue) {
 }
 
 TEST(ConstantOfShapeOperator, PackedTypesAndTheirPadding) {
-  auto value = RunNode("ConstantOfShape", {Int64Tensor({1}, {3})},
-                       {TensorAttr("value", TensorOf<uint8_t>(ElementType::kInt4, {1}, {0x0A}))}, 25);
+  auto value =
+      RunNode("ConstantOfShape", {Int64Tensor({1}, {3})},
+              {TensorAttr("value", TensorOf<uint8_t>(ElementType::kInt4, {1}, {0x0A}))}, 25);
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_EQ(value->tensor().data_as<uint8_t>()[0], 0xAA);
   EXPECT_EQ(value->tensor().data_as<uint8_t>()[1], 0x0A);
@@ -259,8 +263,7 @@ TEST(GraphValues, EveryKindPassesThrough) {
                                      Value(Optional(TensorType(kInt64), nullptr)),
                                      Value(std::move(map)), Value(std::move(sparse))};
   for (const Value& value : values) {
-    const Model model =
-        ModelBuilder(21).Input("x", value.type()).Output("x", value.type()).Build();
+    const Model model = ModelBuilder(21).Input("x", value.type()).Output("x", value.type()).Build();
     const auto outputs = RunModel(model, {{"x", value}});
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     EXPECT_EQ(Describe(outputs->front()), Describe(value));
@@ -269,7 +272,8 @@ TEST(GraphValues, EveryKindPassesThrough) {
   }
 }
 
-// The schema, and the standard's own inference, have the output of a sparse_value be a tensor: a dense one.
+// The schema, and the standard's own inference, have the output of a sparse_value be a tensor: a
+// dense one.
 TEST(GraphValues, SparseConstants) {
   SparseTensor sparse;
   sparse.values = FloatTensor({2}, {3, 7});

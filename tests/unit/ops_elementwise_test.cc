@@ -31,12 +31,15 @@ TEST(Elementwise, BroadcastsLikeIndices) {
     std::vector<int64_t> a, b;
   };
   const Case cases[] = {
-      {{2, 3}, {2, 3}},          {{}, {}},           {{2, 3}, {}},
-      {{}, {2, 3}},              {{2, 3}, {3}},      {{3}, {2, 3}},
-      {{2, 1}, {1, 3}},          {{2, 1, 4}, {3, 1}}, {{1, 1, 1}, {2, 3, 4}},
-      {{7, 1, 5, 1}, {7, 6, 1, 4}}, {{0, 3}, {3}},    {{2, 0}, {1}},
-      {{5, 100}, {5, 1}},        {{100, 5}, {5}},    {{3000, 3}, {3}},
-      {{2, 70, 3}, {2, 1, 3}},   {{1, 64}, {64, 1}}, {{4, 1, 64}, {1, 5, 1}},
+      {{2, 3}, {2, 3}},       {{}, {}},
+      {{2, 3}, {}},           {{}, {2, 3}},
+      {{2, 3}, {3}},          {{3}, {2, 3}},
+      {{2, 1}, {1, 3}},       {{2, 1, 4}, {3, 1}},
+      {{1, 1, 1}, {2, 3, 4}}, {{7, 1, 5, 1}, {7, 6, 1, 4}},
+      {{0, 3}, {3}},          {{2, 0}, {1}},
+      {{5, 100}, {5, 1}},     {{100, 5}, {5}},
+      {{3000, 3}, {3}},       {{2, 70, 3}, {2, 1, 3}},
+      {{1, 64}, {64, 1}},     {{4, 1, 64}, {1, 5, 1}},
   };
   for (const Case& test : cases) {
     const Tensor a = Counting(test.a);
@@ -92,10 +95,10 @@ TEST(Elementwise, IntegersWrap) {
               ElementsAre(0, 2));
   EXPECT_THAT(ElementsOf<int32_t>(RunOp("Abs", 13, {ints(kMin, -3)})), ElementsAre(kMin, 3));
   EXPECT_THAT(ElementsOf<int32_t>(RunOp("Neg", 13, {ints(kMin, -3)})), ElementsAre(kMin, 3));
-  EXPECT_THAT(
-      ElementsOf<uint16_t>(RunOp("Mul", 14, {TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535}),
-                                             TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535})})),
-      ElementsAre(1));
+  EXPECT_THAT(ElementsOf<uint16_t>(RunOp("Mul", 14,
+                                         {TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535}),
+                                          TensorOf<uint16_t>(ElementType::kUint16, {1}, {65535})})),
+              ElementsAre(1));
 }
 
 // 1 + 2^-11 is a tie in float16 and rounds to 1; 1 + 3 * 2^-11 to 1 + 2^-9.
@@ -103,8 +106,8 @@ TEST(Elementwise, NarrowFloatsRoundOnce) {
   const auto halves = [](std::initializer_list<uint16_t> codes) {
     return TensorOf<uint16_t>(ElementType::kFloat16, {static_cast<int64_t>(codes.size())}, codes);
   };
-  EXPECT_THAT(ElementsOf<uint16_t>(
-                  RunOp("Add", 14, {halves({0x3c00, 0x3c01, 0x7bff}), halves({0x1000, 0x1000, 0x7bff})})),
+  EXPECT_THAT(ElementsOf<uint16_t>(RunOp(
+                  "Add", 14, {halves({0x3c00, 0x3c01, 0x7bff}), halves({0x1000, 0x1000, 0x7bff})})),
               ElementsAre(0x3c00, 0x3c02, 0x7c00));
   // Sum of three keeps what each addition would lose: 2048 + 1 + 1 in float16.
   EXPECT_THAT(ElementsOf<uint16_t>(
@@ -117,8 +120,8 @@ TEST(Elementwise, InPlaceReadsBeforeItWrites) {
   auto session = Session::Create(ModelBuilder(14)
                                      .Input("x", ElementType::kFloat, {1000})
                                      .Node("Neg", {"x"}, {"a"})
-                                     .Node("Add", {"a", "x"}, {"b"})   // 0
-                                     .Node("Sub", {"x", "b"}, {"c"})   // x, b dies here
+                                     .Node("Add", {"a", "x"}, {"b"})  // 0
+                                     .Node("Sub", {"x", "b"}, {"c"})  // x, b dies here
                                      .Node("Mul", {"c", "c"}, {"y"})
                                      .Output("y")
                                      .Build(),
@@ -146,13 +149,13 @@ TEST(Elementwise, NanAndSignedZero) {
 
 TEST(Elementwise, WhereMovesBitsOfEveryKind) {
   const Tensor condition = TensorOf<uint8_t>(ElementType::kBool, {2, 1}, {1, 0});
-  const auto strings = RunOp("Where", 16, {condition, StringTensor({2}, {"a", "b"}),
-                                           StringTensor({}, {"c"})});
+  const auto strings =
+      RunOp("Where", 16, {condition, StringTensor({2}, {"a", "b"}), StringTensor({}, {"c"})});
   ASSERT_TRUE(strings.ok()) << strings.status();
   EXPECT_THAT((*strings)[0].tensor().strings(), ElementsAre("a", "b", "c", "c"));
-  const auto halves =
-      RunOp("Where", 16, {condition, TensorOf<uint16_t>(ElementType::kFloat16, {2}, {0x7e01, 1}),
-                          TensorOf<uint16_t>(ElementType::kFloat16, {1}, {2})});
+  const auto halves = RunOp("Where", 16,
+                            {condition, TensorOf<uint16_t>(ElementType::kFloat16, {2}, {0x7e01, 1}),
+                             TensorOf<uint16_t>(ElementType::kFloat16, {1}, {2})});
   EXPECT_THAT(ElementsOf<uint16_t>(halves), ElementsAre(0x7e01, 1, 2, 2));
 }
 
@@ -160,8 +163,10 @@ TEST(Elementwise, ClipLimits) {
   const Tensor x = FloatTensor({3}, {-5, 0.5, 5});
   const auto scalar = [](float value) { return FloatTensor({}, {value}); };
   EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, scalar(-1)})), ElementsAre(-1, 0.5, 5));
-  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, Value(), scalar(1)})), ElementsAre(-5, 0.5, 1));
-  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, scalar(2), scalar(1)})), ElementsAre(1, 1, 1));
+  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, Value(), scalar(1)})),
+              ElementsAre(-5, 0.5, 1));
+  EXPECT_THAT(ElementsOf<float>(RunOp("Clip", 13, {x, scalar(2), scalar(1)})),
+              ElementsAre(1, 1, 1));
   EXPECT_FALSE(RunOp("Clip", 13, {x, FloatTensor({2}, {1, 2})}).ok());
 }
 

@@ -1,4 +1,5 @@
-// Reductions, rows along an axis, strided copies and quantization: what their engines can get wrong.
+// Reductions, rows along an axis, strided copies and quantization: what their engines can get
+// wrong.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -37,7 +38,8 @@ TEST(Reduce, EverySetOfAxes) {
       }
       const Tensor axes_tensor =
           Tensor::Of<int64_t>(ElementType::kInt64, {static_cast<int64_t>(axes.size())},
-                              absl::MakeConstSpan(axes)).value();
+                              absl::MakeConstSpan(axes))
+              .value();
       const auto result = RunOp("ReduceSum", 13, {x, axes_tensor});
       ASSERT_TRUE(result.ok()) << result.status();
       const Tensor& out = (*result)[0].tensor();
@@ -69,9 +71,9 @@ TEST(Reduce, AxesAsAttributeAsInputAndNone) {
               ElementsAre(3, 4, 5));
   EXPECT_THAT(ElementsOf<float>(RunOp("ReduceMax", 18, {x, Int64Tensor({0}, {})})), ElementsAre(5));
   // Over no axes at all, the rest of the function still happens.
-  EXPECT_THAT(ElementsOf<float>(
-                  RunOp("ReduceSumSquare", 18, {x}, {IntAttr("noop_with_empty_axes", 1)})),
-              ElementsAre(0, 1, 4, 9, 16, 25));
+  EXPECT_THAT(
+      ElementsOf<float>(RunOp("ReduceSumSquare", 18, {x}, {IntAttr("noop_with_empty_axes", 1)})),
+      ElementsAre(0, 1, 4, 9, 16, 25));
   EXPECT_THAT(RunOp("ReduceMax", 18, {x, Int64Tensor({1}, {2})}).status().message(),
               HasSubstr("axis 2 is not in [-2, 1]"));
   EXPECT_THAT(RunOp("ReduceMax", 18, {x, Int64Tensor({2}, {1, -1})}).status().message(),
@@ -85,7 +87,8 @@ TEST(Reduce, EmptySets) {
   EXPECT_THAT(ElementsOf<float>(RunOp("ReduceSum", 13, {x, axis})), ElementsAre(0, 0));
   EXPECT_THAT(ElementsOf<float>(RunOp("ReduceProd", 18, {x, axis})), ElementsAre(1, 1));
   EXPECT_THAT(ElementsOf<float>(RunOp("ReduceMax", 20, {x, axis})), ElementsAre(-kInf, -kInf));
-  EXPECT_THAT(ElementsOf<float>(RunOp("ReduceLogSumExp", 18, {x, axis})), ElementsAre(-kInf, -kInf));
+  EXPECT_THAT(ElementsOf<float>(RunOp("ReduceLogSumExp", 18, {x, axis})),
+              ElementsAre(-kInf, -kInf));
   EXPECT_TRUE(std::isnan(ElementsOf<float>(RunOp("ReduceMean", 18, {x, axis}))[0]));
   const Tensor bytes = Tensor::Create(ElementType::kInt8, {1, 0}).value();
   EXPECT_THAT(ElementsOf<int8_t>(RunOp("ReduceMin", 20, {bytes, axis})), ElementsAre(127));
@@ -102,8 +105,9 @@ TEST(Reduce, LongSumsKeepSmallTerms) {
 }
 
 TEST(Reduce, LogSumExpDoesNotOverflow) {
-  EXPECT_FLOAT_EQ(ElementsOf<float>(RunOp("ReduceLogSumExp", 18, {FloatTensor({2}, {1000, 1000})}))[0],
-                  1000.6931F);
+  EXPECT_FLOAT_EQ(
+      ElementsOf<float>(RunOp("ReduceLogSumExp", 18, {FloatTensor({2}, {1000, 1000})}))[0],
+      1000.6931F);
   constexpr float kInf = std::numeric_limits<float>::infinity();
   EXPECT_THAT(ElementsOf<float>(RunOp("ReduceLogSumExp", 18, {FloatTensor({2}, {-kInf, -kInf})})),
               ElementsAre(-kInf));
@@ -114,8 +118,8 @@ TEST(Rows, SoftmaxAroundAnyAxisAndAsMatrix) {
   EXPECT_THAT(ElementsOf<float>(RunOp("Softmax", 13, {x}, {IntAttr("axis", 1)})),
               ::testing::Each(0.5F));
   EXPECT_THAT(ElementsOf<float>(RunOp("Softmax", 11, {x})), ::testing::Each(0.25F));
-  EXPECT_THAT(ElementsOf<float>(RunOp("Hardmax", 13, {FloatTensor({2, 2}, {1, 1, 0, 2})},
-                                      {IntAttr("axis", 0)})),
+  EXPECT_THAT(ElementsOf<float>(
+                  RunOp("Hardmax", 13, {FloatTensor({2, 2}, {1, 1, 0, 2})}, {IntAttr("axis", 0)})),
               ElementsAre(1, 0, 0, 1));
 }
 
@@ -123,8 +127,8 @@ TEST(Rows, CumulativeDirections) {
   const Tensor x = FloatTensor({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor axis = TensorOf<int32_t>(ElementType::kInt32, {}, {1});
   EXPECT_THAT(ElementsOf<float>(RunOp("CumSum", 14, {x, axis})), ElementsAre(1, 3, 6, 4, 9, 15));
-  EXPECT_THAT(ElementsOf<float>(RunOp("CumSum", 14, {x, axis},
-                                      {IntAttr("exclusive", 1), IntAttr("reverse", 1)})),
+  EXPECT_THAT(ElementsOf<float>(
+                  RunOp("CumSum", 14, {x, axis}, {IntAttr("exclusive", 1), IntAttr("reverse", 1)})),
               ElementsAre(5, 3, 0, 11, 6, 0));
   EXPECT_THAT(ElementsOf<float>(RunOp("CumSum", 14, {x, Int64Tensor({}, {-2})})),
               ElementsAre(1, 2, 3, 5, 7, 9));
@@ -133,9 +137,10 @@ TEST(Rows, CumulativeDirections) {
 TEST(Rows, ArgMaxTiesAndNan) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = FloatTensor({2, 4}, {1, 3, 3, 0, 1, kNan, 5, kNan});
-  EXPECT_THAT(ElementsOf<int64_t>(RunOp("ArgMax", 13, {x}, {IntAttr("axis", 1)})), ElementsAre(1, 1));
-  EXPECT_THAT(ElementsOf<int64_t>(RunOp("ArgMax", 13, {x},
-                                        {IntAttr("axis", -1), IntAttr("select_last_index", 1)})),
+  EXPECT_THAT(ElementsOf<int64_t>(RunOp("ArgMax", 13, {x}, {IntAttr("axis", 1)})),
+              ElementsAre(1, 1));
+  EXPECT_THAT(ElementsOf<int64_t>(
+                  RunOp("ArgMax", 13, {x}, {IntAttr("axis", -1), IntAttr("select_last_index", 1)})),
               ElementsAre(2, 3));
   EXPECT_THAT(RunOp("ArgMax", 13, {Counting({2, 0})}, {IntAttr("axis", 1)}).status().message(),
               HasSubstr("is empty"));
@@ -165,11 +170,11 @@ TEST(StridedCopy, TransposesLikeIndices) {
 
 TEST(StridedCopy, PackedElementsAndStrings) {
   // int4 [[1,2,3],[4,5,6]], from the low bits up
-  const auto packed = RunOp("Transpose", 21, {TensorOf<uint8_t>(ElementType::kInt4, {2, 3},
-                                                                {0x21, 0x43, 0x65})});
+  const auto packed =
+      RunOp("Transpose", 21, {TensorOf<uint8_t>(ElementType::kInt4, {2, 3}, {0x21, 0x43, 0x65})});
   EXPECT_THAT(ElementsOf<uint8_t>(packed), ElementsAre(0x41, 0x52, 0x63));
-  const auto odd = RunOp("Transpose", 21, {TensorOf<uint8_t>(ElementType::kUint4, {1, 3},
-                                                             {0x21, 0xf3})});
+  const auto odd =
+      RunOp("Transpose", 21, {TensorOf<uint8_t>(ElementType::kUint4, {1, 3}, {0x21, 0xf3})});
   EXPECT_THAT(ElementsOf<uint8_t>(odd), ElementsAre(0x21, 0x03));
   const auto strings = RunOp("Transpose", 21, {StringTensor({2, 2}, {"a", "b", "c", "d"})});
   ASSERT_TRUE(strings.ok()) << strings.status();
@@ -180,11 +185,12 @@ TEST(Quantize, RoundsHalvesToEvenAndSaturates) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = FloatTensor({8}, {0.5, 1.5, -0.5, 2.5, 300, -300, 1e38F, kNan});
   const Tensor one = FloatTensor({}, {1});
-  EXPECT_THAT(ElementsOf<uint8_t>(
-                  RunOp("QuantizeLinear", 13, {x, one, TensorOf<uint8_t>(ElementType::kUint8, {}, {10})})),
-              ElementsAre(10, 12, 10, 12, 255, 0, 255, 0));
-  EXPECT_THAT(ElementsOf<int8_t>(
-                  RunOp("QuantizeLinear", 13, {x, one, TensorOf<int8_t>(ElementType::kInt8, {}, {0})})),
+  EXPECT_THAT(
+      ElementsOf<uint8_t>(
+          RunOp("QuantizeLinear", 13, {x, one, TensorOf<uint8_t>(ElementType::kUint8, {}, {10})})),
+      ElementsAre(10, 12, 10, 12, 255, 0, 255, 0));
+  EXPECT_THAT(ElementsOf<int8_t>(RunOp("QuantizeLinear", 13,
+                                       {x, one, TensorOf<int8_t>(ElementType::kInt8, {}, {0})})),
               ElementsAre(0, 2, 0, 2, 127, -128, 127, -128));
 }
 
@@ -198,7 +204,8 @@ TEST(Quantize, EveryGranularityGivesTheSame) {
   EXPECT_EQ(expected[1], 0x21);  // 2/2 and 3/2 to even
   EXPECT_EQ(uint4(FloatTensor({3}, {2, 2, 2}), {IntAttr("axis", 1)}, x), expected);
   EXPECT_EQ(uint4(FloatTensor({2, 3, 2}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}),
-                  {IntAttr("axis", -1), IntAttr("block_size", 2)}, x), expected);
+                  {IntAttr("axis", -1), IntAttr("block_size", 2)}, x),
+            expected);
   // The last block of axis 1 is not whole.
   Tensor scale = Tensor::Create(ElementType::kFloat, {2, 2, 4}).value();
   std::fill_n(scale.mutable_data_as<float>(), 16, 2.0F);

@@ -37,8 +37,7 @@ inline absl::StatusOr<std::vector<Value>> RunOp(const std::string& op_type, int6
   auto session = Session::Create(builder.Build(), registry);
   if (!session.ok()) return session.status();
   std::vector<Value> results(static_cast<size_t>(outputs));
-  const absl::Status status =
-      (*session)->Run(absl::MakeConstSpan(given), absl::MakeSpan(results));
+  const absl::Status status = (*session)->Run(absl::MakeConstSpan(given), absl::MakeSpan(results));
   if (!status.ok()) return status;
   return results;
 }

@@ -90,9 +90,10 @@ void ExpectSameParameters(absl::Span<const SchemaParameter> table,
     EXPECT_EQ(table[i].name, live[i].GetName());
     EXPECT_EQ(table[i].type_string, live[i].GetTypeStr());
     EXPECT_EQ(table[i].homogeneous, live[i].GetIsHomogeneous());
-    const auto option = live[i].GetOption() == onnx::OpSchema::Variadic   ? ParameterOption::kVariadic
-                        : live[i].GetOption() == onnx::OpSchema::Optional ? ParameterOption::kOptional
-                                                                          : ParameterOption::kSingle;
+    const auto option = live[i].GetOption() == onnx::OpSchema::Variadic ? ParameterOption::kVariadic
+                        : live[i].GetOption() == onnx::OpSchema::Optional
+                            ? ParameterOption::kOptional
+                            : ParameterOption::kSingle;
     EXPECT_EQ(table[i].option, option);
     EXPECT_EQ(Spelled(StandardSchemas().TypesOf(table[i])), Spelled(live[i].GetTypes()));
     EXPECT_EQ(table[i].constraint >= 0, variables.contains(live[i].GetTypeStr()));
@@ -115,17 +116,13 @@ void ExpectSameVariables(const OpSchema& row) {
 
 void ExpectSameDefault(const SchemaAttribute& table, const onnx::AttributeProto& live) {
   switch (live.type()) {
-    case onnx::AttributeProto::INT:
-      EXPECT_EQ(table.i, live.i());
-      break;
+    case onnx::AttributeProto::INT: EXPECT_EQ(table.i, live.i()); break;
     case onnx::AttributeProto::FLOAT: {
       const float value = live.f();
       EXPECT_EQ(std::memcmp(&table.f, &value, sizeof(float)), 0) << table.f << " and " << value;
       break;
     }
-    case onnx::AttributeProto::STRING:
-      EXPECT_EQ(table.s, live.s());
-      break;
+    case onnx::AttributeProto::STRING: EXPECT_EQ(table.s, live.s()); break;
     case onnx::AttributeProto::INTS:
       ASSERT_EQ(table.count, live.ints_size());
       for (int i = 0; i < table.count; ++i) EXPECT_EQ(table.ints[i], live.ints(i));
@@ -188,7 +185,8 @@ TEST(SchemaTable, SaysWhatTheRegistrySays) {
 TEST(SchemaTable, FindsWhatTheRegistryFinds) {
   const SchemaTable& table = StandardSchemas();
   std::set<std::pair<std::string, std::string>> operators;
-  for (const OpSchema& row : table.schemas) operators.emplace(std::string(row.domain), std::string(row.op_type));
+  for (const OpSchema& row : table.schemas)
+    operators.emplace(std::string(row.domain), std::string(row.op_type));
   for (const auto& [domain, op_type] : operators) {
     const SchemaDomain* range = table.FindDomain(domain);
     ASSERT_NE(range, nullptr) << domain;
@@ -220,7 +218,8 @@ TEST(SchemaTable, KnowsTheDomainsAndVersions) {
 
 TEST(KernelTables, EveryRowServesOneSchema) {
   const std::map<Key, const OpSchema*> schemas = TableByKey();
-  // A version may be deprecated (GroupNormalization-18); an operator of which no other is left may not.
+  // A version may be deprecated (GroupNormalization-18); an operator of which no other is left may
+  // not.
   std::set<std::pair<std::string, std::string>> alive;
   for (const auto& [key, schema] : schemas) {
     if (!schema->deprecated) alive.emplace(std::get<0>(key), std::get<1>(key));
@@ -247,7 +246,8 @@ TEST(KernelTables, AnOperatorHasKernelsForAllOfItsVersions) {
     }
   }
   for (const OpSchema& row : StandardSchemas().schemas) {
-    if (row.deprecated || !operators.contains({std::string(row.domain), std::string(row.op_type)})) continue;
+    if (row.deprecated || !operators.contains({std::string(row.domain), std::string(row.op_type)}))
+      continue;
     const Key key(std::string(row.domain), std::string(row.op_type), row.since_version);
     EXPECT_TRUE(kernels.contains(key)) << Name(key) << " has no kernel, other versions have";
   }

@@ -1,4 +1,5 @@
-// B54: one session, many threads, each with shapes of its own. Run under ThreadSanitizer by ./dev sanitize.
+// B54: one session, many threads, each with shapes of its own. Run under ThreadSanitizer by ./dev
+// sanitize.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -14,8 +15,8 @@ namespace {
 constexpr int kThreads = 16;
 constexpr int kRuns = 50;
 
-// A loop that adds x to itself `m` times and collects the sums, a branch, a sequence, a cast to and fro, and
-// a function body made only when its types are met.
+// A loop that adds x to itself `m` times and collects the sums, a branch, a sequence, a cast to and
+// fro, and a function body made only when its types are met.
 Model BusyModel() {
   const Graph body = GraphBuilder()
                          .Input("i", ElementType::kInt64, {})
@@ -52,8 +53,8 @@ bool RunOnce(const Session& session, int t, int run) {
   const int64_t m = run % 5;
   Tensor x = Tensor::Create(ElementType::kInt64, {n}).value();
   for (int64_t i = 0; i < n; ++i) x.mutable_data_as<int64_t>()[i] = t * 1000 + i;
-  const auto outputs = session.Run(
-      {{"x", x}, {"m", Int64Scalar(m)}, {"c", BoolScalar((t + run) % 2 == 0)}});
+  const auto outputs =
+      session.Run({{"x", x}, {"m", Int64Scalar(m)}, {"c", BoolScalar((t + run) % 2 == 0)}});
   if (!outputs.ok()) return false;
   const Tensor& both = (*outputs)[0].tensor();
   const Tensor& all = (*outputs)[1].tensor();

@@ -55,8 +55,7 @@ TEST(SessionMemory, CastsOfUnlikeWidths) {
   }
   Tensor x = Tensor::Create(ElementType::kFloat, {1000}).value();
   for (int i = 0; i < 1000; ++i) x.mutable_data_as<float>()[i] = static_cast<float>(i % 8);
-  ExpectSteady(builder.Output("x12", ElementType::kInt4, {1000}).Output("x3").Build(),
-               {{"x0", x}});
+  ExpectSteady(builder.Output("x12", ElementType::kInt4, {1000}).Output("x3").Build(), {{"x0", x}});
 }
 
 TEST(SessionMemory, LoopsAndScanOutputs) {

@@ -27,7 +27,8 @@ TEST(StandardCheck, AcceptsAGoodModel) {
 
 TEST(StandardCheck, RefusesInTheCheckersWords) {
   const auto check = [](const Model& model) { return CheckModelBytes(BytesOf(model)); };
-  EXPECT_THAT(check(CastModel(7, ElementType::kFloat, {2, 3})), FailsWith(Words({"model", "type"})));
+  EXPECT_THAT(check(CastModel(7, ElementType::kFloat, {2, 3})),
+              FailsWith(Words({"model", "type"})));
   EXPECT_THAT(check(CastModel(7, ElementType::kInt64, {2, 4})), FailsWith(Words({"dim"})));
   Model model = CastModel(7, ElementType::kInt64, {2, 3});
   model.graph.nodes[0].inputs = {"nowhere"};

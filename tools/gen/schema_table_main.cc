@@ -1,5 +1,6 @@
-// Writes ops/schema_table.inc: the standard's operator schemas as constexpr tables (runtime/op_schema.h),
-// read from the pinned onnx library's OpSchemaRegistry. Run at build time: gen_schema_table OUTPUT.
+// Writes ops/schema_table.inc: the standard's operator schemas as constexpr tables
+// (runtime/op_schema.h), read from the pinned onnx library's OpSchemaRegistry. Run at build time:
+// gen_schema_table OUTPUT.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -27,14 +28,20 @@ struct TypeSet {
 };
 
 const std::map<std::string, int>& ElementNumbers() {
-  static const auto* numbers = new std::map<std::string, int>{
-      {"float", 1},         {"uint8", 2},         {"int8", 3},           {"uint16", 4},
-      {"int16", 5},         {"int32", 6},         {"int64", 7},          {"string", 8},
-      {"bool", 9},          {"float16", 10},      {"double", 11},        {"uint32", 12},
-      {"uint64", 13},       {"complex64", 14},    {"complex128", 15},    {"bfloat16", 16},
-      {"float8e4m3fn", 17}, {"float8e4m3fnuz", 18}, {"float8e5m2", 19},  {"float8e5m2fnuz", 20},
-      {"uint4", 21},        {"int4", 22},         {"float4e2m1", 23},    {"float8e8m0", 24},
-      {"uint2", 25},        {"int2", 26}};
+  static const auto* numbers =
+      new std::map<std::string, int>{{"float", 1},         {"uint8", 2},
+                                     {"int8", 3},          {"uint16", 4},
+                                     {"int16", 5},         {"int32", 6},
+                                     {"int64", 7},         {"string", 8},
+                                     {"bool", 9},          {"float16", 10},
+                                     {"double", 11},       {"uint32", 12},
+                                     {"uint64", 13},       {"complex64", 14},
+                                     {"complex128", 15},   {"bfloat16", 16},
+                                     {"float8e4m3fn", 17}, {"float8e4m3fnuz", 18},
+                                     {"float8e5m2", 19},   {"float8e5m2fnuz", 20},
+                                     {"uint4", 21},        {"int4", 22},
+                                     {"float4e2m1", 23},   {"float8e8m0", 24},
+                                     {"uint2", 25},        {"int2", 26}};
   return *numbers;
 }
 
@@ -120,8 +127,7 @@ class Writer {
     out << "};\nconstexpr OpSchema kSchemas[] = {\n" << rows.str() << "};\n";
     out << "constexpr SchemaDomain kDomains[] = {\n";
     std::map<std::string, std::pair<int, int>> domains;
-    for (const auto& [domain, range] :
-         OpSchemaRegistry::DomainToVersionRange::Instance().Map()) {
+    for (const auto& [domain, range] : OpSchemaRegistry::DomainToVersionRange::Instance().Map()) {
       domains[domain] = range;
     }
     for (const auto& [domain, range] : domains) {
@@ -184,10 +190,10 @@ class Writer {
         << schema.SinceVersion() << ", " << (schema.Deprecated() ? "true" : "false")
         << ", SchemaBody::" << body << ", "
         << (schema.GetNodeDeterminism() != OpSchema::NodeDeterminism::NonDeterministic ? "true"
-                                                                                      : "false")
+                                                                                       : "false")
         << ", " << Arity(schema.min_input()) << ", " << Arity(schema.max_input()) << ", "
-        << Arity(schema.min_output()) << ", " << Arity(schema.max_output()) << ", " << inputs << ", "
-        << outputs << ", absl::MakeConstSpan(kAttributes + " << attribute_begin << ", "
+        << Arity(schema.min_output()) << ", " << Arity(schema.max_output()) << ", " << inputs
+        << ", " << outputs << ", absl::MakeConstSpan(kAttributes + " << attribute_begin << ", "
         << attribute_count_ - attribute_begin << ")},\n";
     return row.str();
   }
@@ -236,9 +242,10 @@ class Writer {
     }
     attributes_ << "    {" << Quote(attribute.name) << ", static_cast<AttributeKind>("
                 << static_cast<int>(attribute.type) << "), "
-                << (attribute.required ? "true" : "false") << ", " << (has_default ? "true" : "false")
-                << ", " << value.i() << "LL, " << Float(value.f()) << ", " << Quote(value.s()) << ", "
-                << ints << ", " << floats << ", " << strings << ", " << count << "},\n";
+                << (attribute.required ? "true" : "false") << ", "
+                << (has_default ? "true" : "false") << ", " << value.i() << "LL, "
+                << Float(value.f()) << ", " << Quote(value.s()) << ", " << ints << ", " << floats
+                << ", " << strings << ", " << count << "},\n";
     ++attribute_count_;
   }
 
