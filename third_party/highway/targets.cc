@@ -88,4 +88,7 @@ ChosenTarget& GetChosenTarget() {
   return chosen;
 }
 
+// Highway's own assertions, which only builds without NDEBUG have, end here: a fault of ours.
+void Abort(const char* /*file*/, int /*line*/, const char* /*format*/, ...) { __builtin_trap(); }
+
 }  // namespace hwy
