@@ -21,6 +21,7 @@ import math
 import os
 import pathlib
 import platform
+import random
 import re
 import subprocess
 import tempfile
@@ -103,22 +104,22 @@ class Case:
         self.group, self.name, self.elements = group, name, elements
         self.inputs = inputs
         self.copies = COPIES.get(elements, 1)
-        self.nodes = []
-        self.outputs = []  # (name, type, shape)
-        names = [entry[0] for entry in inputs] + [entry.name for entry in initializers]
-        for copy in range(self.copies):
-            here = [f"y{copy}_{i}" for i in range(len(outputs))]
-            self.nodes.append(helper.make_node(op, sorted(names), here, **attributes))
-            self.outputs += [(out, kind, shape) for out, (kind, shape) in zip(here, outputs)]
+        self.op, self.outputs, self.attributes = op, outputs, attributes
         self.initializers = list(initializers)
 
     def model(self):
         value = helper.make_tensor_value_info
+        names = [entry[0] for entry in self.inputs] + [entry.name for entry in self.initializers]
+        nodes, outputs = [], []
+        for copy in range(self.copies):
+            here = [f"y{copy}_{i}" for i in range(len(self.outputs))]
+            nodes.append(helper.make_node(self.op, sorted(names), here, **self.attributes))
+            outputs += [value(out, code_of(kind), shape)
+                        for out, (kind, shape) in zip(here, self.outputs)]
         graph = helper.make_graph(
-            self.nodes, "g",
+            nodes, "g",
             [value(name, code_of(kind), shape) for name, kind, shape, _ in self.inputs],
-            [value(name, code_of(kind), shape) for name, kind, shape in self.outputs],
-            self.initializers)
+            outputs, self.initializers)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
 
 
@@ -348,7 +349,7 @@ def size_text(n):
     return f"{n:,}"
 
 
-def report(results, load, took):
+def report(results, left_out, load, took):
     done = [r for r in results if isinstance(r["ours"], float) and isinstance(r["theirs"], float)]
     for r in done:
         r["ratio"] = r["theirs"] / r["ours"]
@@ -358,7 +359,9 @@ def report(results, load, took):
         "Ratios are ONNX Runtime's time over onnx-run's: above 1, onnx-run is the quicker one.",
         "", f"- Machine: {machine()}; load average {load[0]:.1f} before the run, "
         f"{os.getloadavg()[0]:.1f} after it",
-        f"- Date: {datetime.date.today()}; the run took {took:.0f} s",
+        f"- Date: {datetime.date.today()}; the run took {took:.0f} s" +
+        (f", and {left_out} of {left_out + len(results)} models were left out when time was up"
+         if left_out else ""),
         f"- onnx-run {commit()}, onnxruntime {onnxruntime.__version__}, onnx {onnx.__version__}, "
         f"Python {platform.python_version()}",
         "- One thread, both engines over the same models in turn, best of many samples; of 64 "
@@ -450,6 +453,8 @@ def main():
     parser.add_argument("--only", default="", help="regular expression: group, name and elements")
     parser.add_argument("--output", type=pathlib.Path, help="default: docs/benchmarks.md")
     parser.add_argument("--json", type=pathlib.Path, help="all the figures")
+    parser.add_argument("--limit", type=float, default=270,
+                        help="seconds after which the rest is left out (270)")
     parser.add_argument("--seconds", type=float, help="of one sampling of one engine")
     arguments = parser.parse_args()
     seconds = arguments.seconds or (0.004 if arguments.quick else 0.01)
@@ -467,22 +472,29 @@ def main():
     load, start = os.getloadavg(), time.monotonic()
     theirs = OnnxRuntime()
     ours = OnnxRun(os.path.join(arguments.bin, "onnx-bench"), seconds)
-    results = []
+    # In no order, so that what is left out when time is up is a fair sample.
+    chosen = [case for case in cases()
+              if re.search(arguments.only, f"{case.group} {case.name} {case.elements}")]
+    order = list(range(len(chosen)))
+    random.Random(1).shuffle(order)
+    results = {}
     with tempfile.TemporaryDirectory(prefix="onnx-compare-") as folder:
-        for case in cases():
-            key = f"{case.group} {case.name} {case.elements}"
-            if arguments.only and not re.search(arguments.only, key):
-                continue
-            result = compare(case, folder, ours, theirs, seconds)
-            results.append({"group": case.group, "name": case.name, "elements": case.elements,
-                            **result})
+        for done, index in enumerate(order):
+            if time.monotonic() - start > arguments.limit:
+                break
+            case = chosen[index]
             if sys.stderr.isatty():
-                print(f"\r{time.monotonic() - start:4.0f} s  {key:60}", end="", file=sys.stderr)
+                print(f"\r{time.monotonic() - start:4.0f} s  {done} of {len(order)}", end="",
+                      file=sys.stderr)
+            results[index] = {"group": case.group, "name": case.name, "elements": case.elements,
+                              **compare(case, folder, ours, theirs, seconds)}
     ours.close()
     if sys.stderr.isatty():
         print(file=sys.stderr)
 
-    text = report(results, load, time.monotonic() - start)
+    left_out = len(chosen) - len(results)
+    results = [results[index] for index in sorted(results)]
+    text = report(results, left_out, load, time.monotonic() - start)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
     if arguments.output or not (arguments.quick or arguments.only):
