@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,24 @@ const std::vector<absl::string_view>& FreeNames::Of(const Graph& graph) {
   }
   for (const ValueInfo& output : graph.outputs) add(output.name);
   return known_[&graph] = std::move(names);
+}
+
+bool NestedDeeperThan(absl::Span<const Node> nodes, int limit) {
+  // Level by level; a graph that stands in many places is looked at once in each level.
+  absl::flat_hash_set<const Graph*> level;
+  const auto descend = [&level](absl::Span<const Node> from) {
+    for (const Node& node : from) {
+      for (const Attribute& attribute : node.attributes) {
+        for (const auto& graph : attribute.graphs) level.insert(graph.get());
+      }
+    }
+  };
+  descend(nodes);
+  for (int depth = 1; !level.empty(); ++depth) {
+    if (depth > limit) return true;
+    for (const Graph* graph : std::exchange(level, {})) descend(graph->nodes);
+  }
+  return false;
 }
 
 absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,

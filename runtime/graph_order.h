@@ -24,6 +24,10 @@ class FreeNames {
   absl::flat_hash_map<const Graph*, std::vector<absl::string_view>> known_;
 };
 
+// Whether subgraphs of `nodes` are nested in each other more than `limit` deep. Itself without
+// recursion: asked first, so that what is recursive after it cannot overflow the stack.
+bool NestedDeeperThan(absl::Span<const Node> nodes, int limit);
+
 struct NodeOrder {
   std::vector<int> order;  // indices of nodes, each after those it reads from
   bool was_sorted = true;

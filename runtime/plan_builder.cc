@@ -211,6 +211,14 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::BuildMain() {
           absl::StrCat("function ", FunctionLabel(function), " is defined twice"));
     }
   }
+  bool too_deep = NestedDeeperThan(model_.graph.nodes, options_.max_nesting);
+  for (const Function& function : model_.functions) {
+    too_deep = too_deep || NestedDeeperThan(function.nodes, options_.max_nesting);
+  }
+  if (too_deep) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+  }
   Surroundings around;
   around.imports = model_.opset_imports;
   ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan,
