@@ -59,8 +59,7 @@ enum class StepKind : uint8_t { kKernel, kFunction, kLazyBody };
 // What few steps have.
 struct StepDetails {
   std::vector<std::unique_ptr<Plan>> subgraphs;
-  std::vector<std::string> subgraph_names;  // of their attributes, in the same order
-  const Plan* function = nullptr;           // kFunction
+  const Plan* function = nullptr;  // kFunction
   // kLazyBody: bodies by the types of the inputs, made when first met.
   std::mutex mutex;
   std::vector<std::pair<std::string, const Plan*>> bodies;

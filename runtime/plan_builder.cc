@@ -180,6 +180,10 @@ class PlanBuilder::Impl {
     return absl::OkStatus();
   }
   absl::Status CheckMissing();
+  absl::Status TooDeep() const {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+  }
 
   const Model& model_;
   const OpRegistry& registry_;
@@ -216,8 +220,7 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::BuildMain() {
     too_deep = too_deep || NestedDeeperThan(function.nodes, options_.max_nesting);
   }
   if (too_deep) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+    return TooDeep();
   }
   Surroundings around;
   around.imports = model_.opset_imports;
@@ -257,8 +260,7 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::Build(const GraphView& 
                                                                std::string path,
                                                                absl::Span<const Type> input_types) {
   if (depth_ >= options_.max_nesting) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+    return TooDeep();
   }
   ++depth_;
   auto plan = std::make_unique<Plan>();
@@ -296,8 +298,7 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::Build(const GraphView& 
   --depth_;
   // Bodies are shared, so that depth shows only in the height of what has been built.
   if (depth_ + plan->height >= options_.max_nesting) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+    return TooDeep();
   }
   return plan;
 }
@@ -650,7 +651,6 @@ absl::Status PlanBuilder::Impl::BuildSubgraphs(NodeInfo& info, GraphState& state
       std::vector<Type>& types = info.subgraph_output_types_->emplace_back();
       for (const Plan::Output& output : plan->outputs) types.push_back(output.type);
       details.subgraphs.push_back(std::move(plan));
-      details.subgraph_names.push_back(attribute.name);
     }
   }
   return absl::OkStatus();
@@ -724,8 +724,7 @@ absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildInstance(const NodeInfo& inf
   const auto known = instances_.find(key);
   if (known != instances_.end()) {
     if (depth_ + known->second->height + 1 >= options_.max_nesting) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "subgraphs and functions are nested deeper than ", options_.max_nesting, " levels"));
+      return TooDeep();
     }
     return known->second.get();
   }
