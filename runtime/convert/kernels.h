@@ -41,12 +41,38 @@ struct Kernel {
   int step = 0;
 };
 
+// Asks for the line at `address`, to be written. GCC's builtin does so only where it is told of
+// PREFETCHW; every x86-64 CPU takes that instruction, if only for a NOP.
+inline void PrefetchForWrite(const void* address) {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetchw (%0)" : : "r"(address));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
+// Asks for the lines that will be read and written some hundred cycles from now; those beyond the
+// arrays' ends do no harm. Where results are wider than the source the machine waits for the lines
+// it writes, and long computations do not let it look far enough ahead by itself. Narrow streams
+// of sources it follows well enough.
+template <size_t kFromBytes, size_t kToBytes>
+inline void PrefetchAhead(const uint8_t* from, const uint8_t* to) {
+  constexpr size_t kAhead = 2048;  // bytes
+  if constexpr (kFromBytes >= 64) {
+    for (size_t i = 0; i < kFromBytes; i += 64) __builtin_prefetch(from + kAhead + i, 0);
+  }
+  for (size_t i = 0; i < kToBytes; i += 64) PrefetchForWrite(to + kAhead + i);
+}
+
 // The greatest step, in elements.
 inline constexpr int kMaxStep = 256;
 
 // Sources of 16 to 64 bits, by vector arithmetic for the CPU at hand. {} when there is none. The
 // caller sees to the default floating-point environment.
+inline constexpr int kArithmeticStep = 64;
 Kernel FindArithmeticKernel(ElementType from, ElementType to);
+// Those pairs among them that have a kernel of their own; else nullptr.
+KernelFn FindDirectKernel(ElementType from, ElementType to);
 
 // Sources of 8 bits or fewer, by tables.
 enum class TableUnit : uint8_t { kByte, kNibble, kPair };  // 8, 4 or 2 bits of the source

@@ -49,6 +49,7 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
   Plane planes[kPlanes];
   for (int i = 0; i < kPlanes; ++i) planes[i].Read(args.table + 256 * i);
   for (; steps != 0; --steps, from += 64, to += 8 * kResultBits) {
+    PrefetchAhead<64, 8 * kResultBits>(from, to);
     const __m512i codes = Load(from);
     if constexpr (kResultBits == 8) {
       Store(to, planes[0].Lookup(codes));
@@ -92,6 +93,7 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
 template <bool kSigned, bool kBool, bool kToDouble>
 void ExtendBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
   for (size_t n = 8 * steps; n != 0; --n, from += 8, to += 64) {
+    PrefetchAhead<8, 64>(from, to);
     const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
     if constexpr (kToDouble) {
       const __m256i wide = kSigned ? _mm256_cvtepi8_epi32(codes) : _mm256_cvtepu8_epi32(codes);
@@ -113,17 +115,28 @@ void FromFloatBytes(const uint8_t* from, uint8_t* to, size_t steps, const Kernel
   Plane high;
   low.Read(args.table + kTopWordsOffset);
   high.Read(args.table + kTopWordsOffset + 256);
+  // Codes so that joining the planes gives words 0 2 4 6 1 3 5 7 of each eight: a qword of four
+  // words is then in every second lane, and shifts bring each word to the top of its lane.
+  alignas(64) uint8_t order[64];
+  for (int i = 0; i < 64; ++i) {
+    const int eight = i / 16 + i % 16 / 8 * 4;
+    order[i] = static_cast<uint8_t>(8 * eight + i % 4 * 2 + i % 8 / 4);
+  }
+  const __m512i ordering = _mm512_load_si512(order);
+  const __m512i shifts = _mm512_setr_epi64(48, 48, 32, 32, 16, 16, 0, 0);
+  const __m512i top = _mm512_slli_epi64(_mm512_set1_epi64(0xFFFF), 48);
   for (; steps != 0; --steps, from += 64) {
-    const __m512i ordered =
-        _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), Load(from));
+    PrefetchAhead<64, 512>(from, to);
+    const __m512i ordered = _mm512_permutexvar_epi8(ordering, Load(from));
     const __m512i p0 = low.Lookup(ordered);
     const __m512i p1 = high.Lookup(ordered);
     alignas(64) uint8_t words[128];
     _mm512_store_si512(words, _mm512_unpacklo_epi8(p0, p1));
     _mm512_store_si512(words + 64, _mm512_unpackhi_epi8(p0, p1));
     for (int i = 0; i < 8; ++i, to += 64) {
-      const __m128i eight = _mm_load_si128(reinterpret_cast<const __m128i*>(words + 16 * i));
-      const __m512i bits = _mm512_slli_epi64(_mm512_cvtepu16_epi64(eight), 48);
+      const __m512i eight =
+          _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(words + 16 * i)));
+      const __m512i bits = _mm512_and_si512(_mm512_sllv_epi64(eight, shifts), top);
       if constexpr (kToInteger) {
         Store(to, _mm512_cvtt_roundpd_epi64(_mm512_castsi512_pd(bits), _MM_FROUND_NO_EXC));
       } else {
@@ -161,6 +174,7 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     const __m512i offsets = _mm512_load_si512(kOffsets.byte);
     const __m512i spread = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
     for (size_t n = 2 * steps; n != 0; --n, from += 32, to += 64) {
+      PrefetchAhead<32, 64>(from, to);
       const __m512i source =
           _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
       const __m512i codes =
@@ -172,6 +186,7 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     const __m512i offsets = _mm512_load_si512(kOffsets.byte);
     const __m512i spread = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
     for (size_t n = 4 * steps; n != 0; --n, from += 16, to += 64) {
+      PrefetchAhead<16, 64>(from, to);
       const __m512i source =
           _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
       const __m512i codes =
@@ -182,6 +197,7 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     static constexpr Offsets kOffsets = MakeOffsets(2, 8, 4);
     const __m512i offsets = _mm512_load_si512(kOffsets.byte);
     for (size_t n = 8 * steps; n != 0; --n, from += 8, to += 64) {
+      PrefetchAhead<8, 64>(from, to);
       long long source;  // NOLINT: what the intrinsic takes
       std::memcpy(&source, from, 8);
       const __m512i codes = _mm512_multishift_epi64_epi8(offsets, _mm512_set1_epi64(source));
@@ -192,6 +208,7 @@ void FromNibbles(const uint8_t* from, uint8_t* to, size_t steps, const KernelArg
     const __m512i offsets = _mm512_load_si512(kOffsets.byte);
     const __m512i table2 = Load(args.table + 64);
     for (size_t n = 16 * steps; n != 0; --n, from += 4, to += 64) {
+      PrefetchAhead<4, 64>(from, to);
       int source;
       std::memcpy(&source, from, 4);
       const __m512i codes = _mm512_multishift_epi64_epi8(offsets, _mm512_set1_epi32(source));
@@ -206,6 +223,7 @@ void FromPairs(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
   const __m512i offsets = _mm512_load_si512(kOffsets.byte);
   const __m512i table = Load(args.table);
   for (size_t n = 32 * steps; n != 0; --n, from += 2, to += 64) {
+    PrefetchAhead<2, 64>(from, to);
     int16_t source;
     std::memcpy(&source, from, 2);
     const __m512i codes = _mm512_multishift_epi64_epi8(offsets, _mm512_set1_epi16(source));
