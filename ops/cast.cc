@@ -91,7 +91,7 @@ absl::Status CastTo(ElementType to, const ConvertOptions& options, KernelContext
     return ConvertFromString(from.strings(), output->mutable_data(), to, options);
   }
   if (to == ElementType::kString) {
-    ASSIGN_OR_RETURN(Tensor * output, context.Output(0, to, from.dims()));
+    ASSIGN_OR_RETURN(Tensor * output, context.OutputTexts(0, from.dims()));
     return ConvertToString(from.data(), from.type(), output->mutable_strings());
   }
   ASSIGN_OR_RETURN(Tensor * output, context.OutputInPlace(0, 0, to, from.dims()));

@@ -61,7 +61,8 @@ Buffer* Buffer::NewStrings(size_t count) {
 
 void Buffer::Release() {
   switch (kind_) {
-    case Kind::kPooled: pool_->Return(this); return;
+    case Kind::kPooled:
+    case Kind::kPooledTexts: pool_->Return(this); return;
     case Kind::kExternal: delete owner_; break;
     case Kind::kStrings: delete strings_; break;
   }
@@ -80,21 +81,24 @@ BufferPool* BufferPool::Global() {
   return pool;
 }
 
-Buffer* BufferPool::Allocate(size_t bytes) {
-  if (bytes > (size_t{1} << 62)) return nullptr;
-  const SizeClass size_class = ClassOf(bytes);
+Buffer* BufferPool::Take(FreeLists& lists, int size_class) {
   Lock();
   ++live_;
-  Buffer* buffer = free_[size_class.index];
+  Buffer* buffer = lists[size_class];
   if (buffer != nullptr) {
-    free_[size_class.index] = buffer->next_free_;
+    lists[size_class] = buffer->next_free_;
     bytes_kept_ -= buffer->capacity_;
   }
   Unlock();
-  if (buffer != nullptr) {
-    buffer->references_.store(1, std::memory_order_relaxed);
-    return buffer;
-  }
+  if (buffer != nullptr) buffer->references_.store(1, std::memory_order_relaxed);
+  return buffer;
+}
+
+Buffer* BufferPool::Allocate(size_t bytes) {
+  if (bytes > (size_t{1} << 62)) return nullptr;
+  const SizeClass size_class = ClassOf(bytes);
+  Buffer* buffer = Take(free_, size_class.index);
+  if (buffer != nullptr) return buffer;
   void* data = allocator_->Allocate(size_class.bytes);
   if (data == nullptr) {
     Lock();
@@ -110,36 +114,62 @@ Buffer* BufferPool::Allocate(size_t bytes) {
   return buffer;
 }
 
+Buffer* BufferPool::AllocateTexts(size_t count) {
+  if (count > (size_t{1} << 56)) return nullptr;
+  const SizeClass size_class = ClassOf(count * sizeof(std::string));
+  Buffer* buffer = Take(free_texts_, size_class.index);
+  if (buffer != nullptr) return buffer;
+  buffer = new Buffer;
+  buffer->kind_ = Buffer::Kind::kPooledTexts;
+  buffer->size_class_ = static_cast<uint8_t>(size_class.index);
+  buffer->strings_ = new std::vector<std::string>(size_class.bytes / sizeof(std::string));
+  buffer->data_ = buffer->strings_->data();
+  buffer->capacity_ = size_class.bytes;
+  buffer->pool_ = this;
+  return buffer;
+}
+
+void BufferPool::Free(Buffer* buffer) {
+  if (buffer->kind_ == Buffer::Kind::kPooledTexts) {
+    delete buffer->strings_;
+  } else {
+    allocator_->Deallocate(buffer->data_, buffer->capacity_);
+  }
+  delete buffer;
+}
+
 void BufferPool::Return(Buffer* buffer) {
+  FreeLists& lists = buffer->kind_ == Buffer::Kind::kPooledTexts ? free_texts_ : free_;
   Lock();
-  --live_;
   const bool keep = owned_ && bytes_kept_ + buffer->capacity_ <= max_bytes_kept_;
   if (keep) {
+    --live_;
     bytes_kept_ += buffer->capacity_;
-    buffer->next_free_ = free_[buffer->size_class_];
-    free_[buffer->size_class_] = buffer;
+    buffer->next_free_ = lists[buffer->size_class_];
+    lists[buffer->size_class_] = buffer;
   }
-  const bool last = !owned_ && live_ == 0;
-  Allocator* allocator = allocator_;
   Unlock();
-  if (!keep) {
-    allocator->Deallocate(buffer->data_, buffer->capacity_);
-    delete buffer;
-  }
+  if (keep) return;
+  Free(buffer);
+  Lock();
+  --live_;
+  const bool last = !owned_ && live_ == 0;
+  Unlock();
   if (last) delete this;
 }
 
 void BufferPool::Trim() {
   Lock();
-  std::array<Buffer*, kClasses> lists = std::exchange(free_, {});
+  const FreeLists freed[] = {std::exchange(free_, {}), std::exchange(free_texts_, {})};
   bytes_kept_ = 0;
   Unlock();
-  for (Buffer* list : lists) {
-    while (list != nullptr) {
-      Buffer* next = list->next_free_;
-      allocator_->Deallocate(list->data_, list->capacity_);
-      delete list;
-      list = next;
+  for (const FreeLists& lists : freed) {
+    for (Buffer* list : lists) {
+      while (list != nullptr) {
+        Buffer* next = list->next_free_;
+        Free(list);
+        list = next;
+      }
     }
   }
 }

@@ -46,7 +46,7 @@ class Buffer {
 
  private:
   friend class BufferPool;
-  enum class Kind : uint8_t { kPooled, kExternal, kStrings };
+  enum class Kind : uint8_t { kPooled, kPooledTexts, kExternal, kStrings };
   Buffer() = default;
   ~Buffer() = default;
   void Release();
@@ -57,10 +57,10 @@ class Buffer {
   void* data_ = nullptr;
   size_t capacity_ = 0;
   union {
-    BufferPool* pool_ = nullptr;          // kPooled
+    BufferPool* pool_ = nullptr;          // kPooled, kPooledTexts
     std::shared_ptr<const void>* owner_;  // kExternal
   };
-  std::vector<std::string>* strings_ = nullptr;  // kStrings
+  std::vector<std::string>* strings_ = nullptr;  // kStrings, kPooledTexts
   Buffer* next_free_ = nullptr;
 };
 
@@ -111,6 +111,9 @@ class BufferPool {
 
   // nullptr when the allocator has no memory left.
   Buffer* Allocate(size_t bytes);
+  // `count` strings or more that hold whatever texts they held when they came back, with the memory
+  // of those: for outputs of short texts, every one of them assigned. nullptr as above.
+  Buffer* AllocateTexts(size_t count);
   // Gives the free buffers back to the allocator.
   void Trim();
   // The owner's last word: the pool deletes itself when the last buffer has come back.
@@ -120,21 +123,26 @@ class BufferPool {
   friend class Buffer;
   BufferPool() = default;
   ~BufferPool();
+  static constexpr int kClasses = 240;
+  using FreeLists = std::array<Buffer*, kClasses>;  // of each size class
+  // One more buffer is out: a free one, or nullptr.
+  Buffer* Take(FreeLists& lists, int size_class);
   void Return(Buffer* buffer);
+  void Free(Buffer* buffer);
   void Lock() {
     while (lock_.test_and_set(std::memory_order_acquire)) {
     }
   }
   void Unlock() { lock_.clear(std::memory_order_release); }
 
-  static constexpr int kClasses = 240;
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
   bool owned_ = true;
   size_t live_ = 0;
   size_t bytes_kept_ = 0;
   size_t max_bytes_kept_ = 0;
   Allocator* allocator_ = nullptr;
-  std::array<Buffer*, kClasses> free_{};
+  FreeLists free_{};
+  FreeLists free_texts_{};
 };
 
 }  // namespace onnx_run

@@ -131,21 +131,24 @@ Value KernelContext::TakeInput(int i) {
   return *inputs_[i];
 }
 
-absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<const int64_t> dims) {
-  if (environment_->max_output_bytes != std::numeric_limits<int64_t>::max()) {
-    ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
-    const int64_t bytes =
-        type == ElementType::kString ? count * 32 : PackedBytes(type, count).value_or(0);
-    if (bytes > environment_->max_output_bytes) {
-      return absl::ResourceExhaustedError("too large to be computed at load");
-    }
+absl::Status KernelContext::CheckOutputBytes(ElementType type,
+                                             absl::Span<const int64_t> dims) const {
+  if (environment_->max_output_bytes == std::numeric_limits<int64_t>::max()) {
+    return absl::OkStatus();
   }
+  ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
+  const int64_t bytes =
+      type == ElementType::kString ? count * 32 : PackedBytes(type, count).value_or(0);
+  if (bytes <= environment_->max_output_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError("too large to be computed at load");
+}
+
+absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<const int64_t> dims) {
+  RETURN_IF_ERROR(CheckOutputBytes(type, dims));
   return Tensor::Create(type, dims, environment_->pool);
 }
 
-absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
-                                              absl::Span<const int64_t> dims) {
-  ASSIGN_OR_RETURN(Tensor tensor, Allocate(type, dims));
+Tensor* KernelContext::PlaceOutput(int i, Tensor tensor) {
   if (!wants_output(i)) {
     scratch_.push_back(std::make_unique<Tensor>(std::move(tensor)));
     return scratch_.back().get();
@@ -153,6 +156,18 @@ absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
   Tensor& output = outputs_[i]->EmplaceTensor();
   output = std::move(tensor);
   return &output;
+}
+
+absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
+                                              absl::Span<const int64_t> dims) {
+  ASSIGN_OR_RETURN(Tensor tensor, Allocate(type, dims));
+  return PlaceOutput(i, std::move(tensor));
+}
+
+absl::StatusOr<Tensor*> KernelContext::OutputTexts(int i, absl::Span<const int64_t> dims) {
+  RETURN_IF_ERROR(CheckOutputBytes(ElementType::kString, dims));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::CreateTexts(dims, environment_->pool));
+  return PlaceOutput(i, std::move(tensor));
 }
 
 absl::StatusOr<Tensor*> KernelContext::OutputInPlace(int i, int input, ElementType type,

@@ -232,9 +232,12 @@ class KernelContext {
   // A new tensor for output i, elements uninitialised. When nobody wants the output, a scratch
   // tensor.
   absl::StatusOr<Tensor*> Output(int i, ElementType type, absl::Span<const int64_t> dims);
-  // The same, in the memory of input `input` when that dies here, is not shared, and has the same
-  // dims and width of elements. For kernels that read element k of that input before they write
-  // element k.
+  // A tensor of strings for output i that hold texts of earlier runs, with their memory: for short
+  // texts, every one of which is assigned.
+  absl::StatusOr<Tensor*> OutputTexts(int i, absl::Span<const int64_t> dims);
+  // The same as Output, in the memory of input `input` when that dies here, is not shared, and has
+  // the same dims and width of elements. For kernels that read element k of that input before they
+  // write element k.
   absl::StatusOr<Tensor*> OutputInPlace(int i, int input, ElementType type,
                                         absl::Span<const int64_t> dims);
   // Whether OutputInPlace may find the memory of input `i` free, if the bytes agree.
@@ -256,6 +259,11 @@ class KernelContext {
  private:
   friend class Executor;
   KernelContext() = default;
+  // ResourceExhausted where the environment allows no output of that size.
+  absl::Status CheckOutputBytes(ElementType type, absl::Span<const int64_t> dims) const;
+  // A scratch tensor when nobody wants output i.
+  Tensor* PlaceOutput(int i, Tensor tensor);
+
   const NodeInfo* node_ = nullptr;
   absl::Span<const Value* const> inputs_;
   absl::Span<Value* const> outputs_;

@@ -36,6 +36,15 @@ std::string TypeAndDims(const Tensor& tensor) {
   return absl::StrCat(TypeName(tensor.type()), DimsToString(tensor.dims()));
 }
 
+namespace {
+
+absl::Status CheckStringCount(int64_t count) {
+  if (count <= int64_t{1} << 40) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("a string tensor of ", count, " elements"));
+}
+
+}  // namespace
+
 absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t> dims,
                                       BufferPool* pool) {
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
@@ -44,9 +53,7 @@ absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t
   tensor.dims_.assign(dims.begin(), dims.end());
   tensor.size_ = count;
   if (type == ElementType::kString) {
-    if (count > (int64_t{1} << 40)) {
-      return absl::ResourceExhaustedError(absl::StrCat("a string tensor of ", count, " elements"));
-    }
+    RETURN_IF_ERROR(CheckStringCount(count));
     tensor.buffer_ = BufferRef(Buffer::NewStrings(static_cast<size_t>(count)));
     tensor.data_ = tensor.buffer_->strings()->data();
     return tensor;
@@ -64,6 +71,19 @@ absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t
   }
   tensor.buffer_ = BufferRef(buffer);
   tensor.data_ = buffer->data();
+  return tensor;
+}
+
+absl::StatusOr<Tensor> Tensor::CreateTexts(absl::Span<const int64_t> dims, BufferPool* pool) {
+  ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
+  RETURN_IF_ERROR(CheckStringCount(count));
+  if (pool == nullptr) pool = BufferPool::Global();
+  Tensor tensor;
+  tensor.type_ = ElementType::kString;
+  tensor.dims_.assign(dims.begin(), dims.end());
+  tensor.size_ = count;
+  tensor.buffer_ = BufferRef(pool->AllocateTexts(static_cast<size_t>(count)));
+  tensor.data_ = tensor.buffer_->data();
   return tensor;
 }
 

@@ -34,6 +34,10 @@ class Tensor {
   // `pool` nullptr: BufferPool::Global().
   static absl::StatusOr<Tensor> Create(ElementType type, absl::Span<const int64_t> dims,
                                        BufferPool* pool = nullptr);
+  // Of strings that hold whatever texts an earlier user of the pool left, with their memory: for
+  // short texts, all to be assigned. Errors and `pool` as above.
+  static absl::StatusOr<Tensor> CreateTexts(absl::Span<const int64_t> dims,
+                                            BufferPool* pool = nullptr);
   // Looks at `bytes` bytes that `owner` keeps alive, any alignment. Errors: InvalidArgument when
   // the size is not the packed size of `dims`. Not for strings.
   static absl::StatusOr<Tensor> View(ElementType type, absl::Span<const int64_t> dims,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -78,6 +79,25 @@ std::string Rule(uint64_t code, ElementType from, ElementType to, const ConvertO
   return rule;
 }
 
+// The same for Cast from STRING; `nearest` is the DOUBLE nearest to the text.
+std::string TextRule(uint64_t nearest, ElementType to, const ConvertOptions& options) {
+  const ElementTypeInfo& info = InfoOf(to);
+  if (to == ElementType::kBool) return "a number but zero, or the word true, is true";
+  if (info.kind == ElementKind::kFloat) {
+    // No type is read as its own text: any other source has the rule of this destination.
+    const bool is_double = to == ElementType::kDouble;
+    const ElementType other = is_double ? ElementType::kFloat : ElementType::kDouble;
+    const uint64_t code =
+        is_double ? ConvertCode(nearest, ElementType::kDouble, other, options) : nearest;
+    return absl::StrCat("straight from the text: ", Rule(code, other, to, options));
+  }
+  const NumberClass number_class = Decode(nearest, ElementType::kDouble).number_class;
+  if (number_class == NumberClass::kNan || number_class == NumberClass::kInfinity) {
+    return "NaN and infinity to an integer are 0";
+  }
+  return absl::StrCat("fraction dropped (toward zero), then the low ", info.bits, " bits");
+}
+
 // The next codes of `type` below and above that hold finite values; -1 past the ends.
 void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below,
                 std::optional<uint64_t>* above) {
@@ -124,6 +144,21 @@ void Neighbours(uint64_t code, ElementType type, std::optional<uint64_t>* below,
 
 std::string ValueAndBits(uint64_t code, ElementType type) {
   return absl::StrCat(ExactText(code, type), " (", BitsText(code, type), ")");
+}
+
+std::string TypeLine(uint64_t code, ElementType type) {
+  return absl::StrCat("  type      ", TypeName(type), ", in which it prints as ",
+                      ToText(code, type), "\n");
+}
+
+std::string NeighboursLine(uint64_t code, ElementType type) {
+  std::optional<uint64_t> below;
+  std::optional<uint64_t> above;
+  Neighbours(code, type, &below, &above);
+  if (!below.has_value() && !above.has_value()) return "";
+  return absl::StrCat("  between   ",
+                      below.has_value() ? ValueAndBits(*below, type) : "(the least)", " and ",
+                      above.has_value() ? ValueAndBits(*above, type) : "(the greatest)", "\n");
 }
 
 std::string Loss(uint64_t from_code, ElementType from, uint64_t to_code, ElementType to) {
@@ -199,20 +234,35 @@ std::string ExplainCast(uint64_t code, ElementType from, ElementType to,
   }
   const uint64_t result = ConvertCode(code, from, to, options);
   row("result", result, to);
-  absl::StrAppend(&text, table.ToString("  "));
-  absl::StrAppend(&text, "  type      ", TypeName(to), ", in which it prints as ",
-                  ToText(result, to), "\n");
+  absl::StrAppend(&text, table.ToString("  "), TypeLine(result, to));
   absl::StrAppend(&text, "  rule      ", Rule(code, from, to, options), "\n");
-  std::optional<uint64_t> below;
-  std::optional<uint64_t> above;
-  Neighbours(result, to, &below, &above);
-  if (below.has_value() || above.has_value()) {
-    absl::StrAppend(&text, "  between   ",
-                    below.has_value() ? ValueAndBits(*below, to) : "(the least)", " and ",
-                    above.has_value() ? ValueAndBits(*above, to) : "(the greatest)", "\n");
-  }
+  absl::StrAppend(&text, NeighboursLine(result, to));
   absl::StrAppend(&text, "  lost      ", Loss(code, from, result, to), "\n");
   return text;
+}
+
+absl::StatusOr<std::string> ExplainText(const std::string& text, ElementType to,
+                                        const ConvertOptions& options) {
+  const auto convert = [&](ElementType type) -> absl::StatusOr<uint64_t> {
+    uint64_t storage = 0;
+    RETURN_IF_ERROR(ConvertFromString(absl::MakeConstSpan(&text, 1), &storage, type, options));
+    return LoadCode(&storage, type, 0);
+  };
+  ASSIGN_OR_RETURN(const uint64_t result, convert(to));
+  Table table({"", "", "", ""});
+  table.Row({"result", BitsText(result, to), LayoutBits(result, to),
+             absl::StrCat("= ", ExactText(result, to))});
+  std::string lines = absl::StrCat("string \"", absl::Utf8SafeCEscape(text), "\"\n",
+                                   table.ToString("  "), TypeLine(result, to));
+  // Words for true and false are bool's only, and have no nearest DOUBLE.
+  const absl::StatusOr<uint64_t> nearest = convert(ElementType::kDouble);
+  absl::StrAppend(&lines, "  rule      ", TextRule(nearest.value_or(0), to, options), "\n");
+  absl::StrAppend(&lines, NeighboursLine(result, to));
+  if (nearest.ok() && to != ElementType::kDouble) {
+    absl::StrAppend(&lines, "  lost      ", Loss(*nearest, ElementType::kDouble, result, to),
+                    " (counted from the nearest double)\n");
+  }
+  return lines;
 }
 
 std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options,

@@ -24,6 +24,10 @@ std::string ExactText(uint64_t code, ElementType type);
 std::string ExplainCast(uint64_t code, ElementType from, ElementType to,
                         const ConvertOptions& options);
 
+// The same for Cast from STRING. Errors: InvalidArgument when `text` is not a number.
+absl::StatusOr<std::string> ExplainText(const std::string& text, ElementType to,
+                                        const ConvertOptions& options);
+
 // One line for each type that `code` can be cast to.
 std::string CastToAll(uint64_t code, ElementType from, const ConvertOptions& options,
                       int64_t opset);

@@ -106,22 +106,17 @@ absl::StatusOr<Options> ReadOptions(const Args& args) {
 }
 
 absl::Status Explain(const std::string& value, const Options& options) {
-  ElementType from = options.from;
-  uint64_t code = 0;
+  const ElementType from = options.from;
   if (from == ElementType::kString) {
     if (options.to == ElementType::kUndefined || options.to == ElementType::kString) {
       return absl::InvalidArgumentError("from string, give the --to of a number");
     }
-    // Straight from the text: nothing between it and the result rounds.
-    uint64_t storage = 0;
-    RETURN_IF_ERROR(
-        ConvertFromString(absl::MakeConstSpan(&value, 1), &storage, options.to, options.convert));
-    code = LoadCode(&storage, options.to, 0);
-    Print(absl::StrCat("string \"", value, "\", rounded once\n"));
-    Print(ExplainCast(code, options.to, options.to, options.convert));
+    ASSIGN_OR_RETURN(const std::string explanation,
+                     ExplainText(value, options.to, options.convert));
+    Print(explanation);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(code, ParseCode(value, from));
+  ASSIGN_OR_RETURN(const uint64_t code, ParseCode(value, from));
   Print(options.to == ElementType::kUndefined
             ? CastToAll(code, from, options.convert, options.opset)
             : ExplainCast(code, from, options.to, options.convert));

@@ -6,10 +6,13 @@
 #define ONNX_RUN_RUNTIME_CONVERT_TEXT_H_
 
 #include <cfenv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "runtime/convert/convert.h"
 #include "runtime/element_type.h"
 
@@ -42,6 +45,17 @@ int NumberToText(uint64_t code, ElementType type, char* buffer);
 // DefaultFloatEnvironment.
 std::optional<uint64_t> NumberFromText(absl::string_view text, ElementType type,
                                        const ConvertOptions& options);
+
+// Arrays of numeric elements to as many texts, which may hold other texts before; their memory is
+// used again. Under the caller's DefaultFloatEnvironment, as below.
+void WriteTexts(const void* from, ElementType type, absl::Span<std::string> to);
+// Texts to packed elements: the index of the first malformed text, or the number of all.
+size_t ReadTexts(absl::Span<const std::string> from, ElementType type, uint8_t* to,
+                 const ConvertOptions& options);
+
+// Eight characters in a word, the first in its lowest byte.
+inline constexpr uint64_t kAllBytes = 0x0101010101010101;
+inline constexpr uint64_t kZeros = '0' * kAllBytes;
 
 }  // namespace onnx_run::convert_internal
 

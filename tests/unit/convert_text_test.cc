@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "runtime/convert/text.h"
 #include "tests/unit/convert_test_util.h"
 
 namespace onnx_run {
@@ -229,6 +230,79 @@ TEST(ConvertTextTest, ShortTextsReadAsLongOnes) {
             wrong.back() == ' ' && end == wrong.data() + wrong.size() - 1 && wrong.size() > 1;
         ASSERT_EQ(ok, (end == wrong.data() + wrong.size() || blank_end) && end != wrong.data())
             << wrong;
+      }
+    }
+  }
+}
+
+// Signs and digits of every length, some spoilt, against the way of texts that end in a point.
+TEST(ConvertTextTest, IntegersOfEveryLengthReadAsDecimals) {
+  std::mt19937_64 random(5);
+  for (size_t length = 1; length <= 30; ++length) {
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      std::string text;
+      for (size_t i = 0; i < length; ++i) text += static_cast<char>('0' + random() % 10);
+      if (repeat % 8 == 0) text = std::string(length, repeat % 16 == 0 ? '0' : '9');
+      if (repeat % 3 == 0) text[0] = repeat % 2 == 0 ? '-' : '+';
+      if (repeat % 5 == 0) text.reserve(100);
+      const bool digits = text.size() > 1 || (text != "-" && text != "+");
+      unsigned __int128 wide = 0;  // of 38 digits or fewer: exact
+      for (const char c : text) {
+        if (c >= '0') wide = wide * 10 + static_cast<unsigned>(c - '0');
+      }
+      const uint64_t value =
+          text[0] == '-' ? 0 - static_cast<uint64_t>(wide) : static_cast<uint64_t>(wide);
+      for (const E type : convert_test::kNumericTypes) {
+        if (KindOf(type) != ElementKind::kSigned && KindOf(type) != ElementKind::kUnsigned)
+          continue;
+        uint64_t code = 0;
+        const bool ok = ConvertFromString(absl::MakeConstSpan(&text, 1), &code, type).ok();
+        ASSERT_EQ(ok, digits) << text;
+        const uint64_t mask = BitsOf(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitsOf(type)) - 1;
+        if (ok) ASSERT_EQ(code, value & mask) << text << " " << TypeName(type);
+      }
+      std::string wrong = text;
+      constexpr char kWrong[] = "/:;- eE,\x80\xB0\xFF";
+      wrong[1 + random() % std::max<size_t>(1, wrong.size() - 1) - (wrong.size() == 1 ? 1 : 0)] =
+          kWrong[random() % (sizeof(kWrong) - 1)];
+      char* end = nullptr;
+      std::strtod(wrong.c_str(), &end);
+      const bool blank_end =
+          wrong.back() == ' ' && end == wrong.data() + wrong.size() - 1 && wrong.size() > 1;
+      uint64_t code = 0;
+      const bool ok = ConvertFromString(absl::MakeConstSpan(&wrong, 1), &code, E::kInt64).ok();
+      ASSERT_EQ(ok, (end == wrong.data() + wrong.size() || blank_end) && end != wrong.data())
+          << wrong;
+    }
+  }
+}
+
+// Texts are written over whatever a buffer's strings held before: of any length, with memory of
+// their own or without.
+TEST(ConvertTextTest, TextsAreWrittenOverEarlierOnes) {
+  std::mt19937_64 random(7);
+  constexpr size_t kCount = 4000;
+  std::vector<std::string> texts(kCount);
+  for (int round = 0; round < 3; ++round) {
+    for (const E type : convert_test::kNumericTypes) {
+      std::vector<uint64_t> values(kCount);
+      for (uint64_t& value : values) value = random() >> random() % 64;
+      const std::vector<uint8_t> source = convert_test::Pack(values, type);
+      for (std::string& text : texts) {
+        switch (random() % 6) {
+          case 0: text = std::string(random() % 40, 'x'); break;
+          case 1: text = std::string(); break;
+          case 2: text.clear(); break;
+          case 3: text.resize(text.size() / 2); break;
+          default: break;
+        }
+      }
+      ASSERT_TRUE(ConvertToString(source.data(), type, absl::MakeSpan(texts)).ok());
+      for (size_t i = 0; i < kCount; ++i) {
+        char buffer[convert_internal::kMaxNumberText];
+        const int length = convert_internal::NumberToText(values[i], type, buffer);
+        ASSERT_EQ(texts[i], std::string(buffer, static_cast<size_t>(length))) << TypeName(type);
+        ASSERT_EQ(texts[i].c_str()[texts[i].size()], '\0');
       }
     }
   }

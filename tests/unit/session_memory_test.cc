@@ -58,6 +58,47 @@ TEST(SessionMemory, CastsOfUnlikeWidths) {
   ExpectSteady(builder.Output("x12", ElementType::kInt4, {1000}).Output("x3").Build(), {{"x0", x}});
 }
 
+// Buffers of texts go back to the pool with what they hold: outputs that somebody still has must
+// not be among them, and no text of an earlier run may show.
+TEST(SessionMemory, TextsAreUsedAgainOnlyWhenFree) {
+  ModelBuilder builder(25);
+  builder.Input("x", ElementType::kInt64, {"n"})
+      .Node("Cast", {"x"}, {"text"}, {IntAttr("to", 8)})
+      .Node("Cast", {"text"}, {"back"}, {IntAttr("to", 7)});
+  const auto session =
+      Session::Create(builder.Output("text").Output("back").Build(), GraphTestRegistry(), {});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto values = [](int64_t run, int64_t count) {
+    std::vector<int64_t> result(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      result[static_cast<size_t>(i)] =
+          (run % 2 == 0 ? 1'000'000'000'000'000'000 : 1) * (i % 9 + run);
+    }
+    return result;
+  };
+  std::vector<std::vector<Value>> kept;
+  for (int64_t run = 0; run < 40; ++run) {
+    const int64_t count = run % 3 == 0 ? 90 : 100;  // of one size class
+    const std::vector<int64_t> x = values(run % 8, count);
+    auto outputs =
+        (*session)->Run({{"x", Tensor::Of<int64_t>(ElementType::kInt64, {count}, x).value()}});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    if (run % 4 == 0) kept.clear();
+    kept.push_back(*std::move(outputs));
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const int64_t its_run = run - static_cast<int64_t>(kept.size() - 1 - i);
+      const std::vector<int64_t> wanted = values(its_run % 8, its_run % 3 == 0 ? 90 : 100);
+      const Tensor& texts = kept[i][0].tensor();
+      const Tensor& back = kept[i][1].tensor();
+      ASSERT_EQ(texts.size(), static_cast<int64_t>(wanted.size()));
+      for (size_t k = 0; k < wanted.size(); ++k) {
+        ASSERT_EQ(texts.strings()[k], std::to_string(wanted[k]));
+        ASSERT_EQ(back.span<int64_t>()[k], wanted[k]);
+      }
+    }
+  }
+}
+
 TEST(SessionMemory, LoopsAndScanOutputs) {
   const Graph body = GraphBuilder()
                          .Input("i", ElementType::kInt64, {})

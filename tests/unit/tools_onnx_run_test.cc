@@ -245,6 +245,13 @@ TEST_F(ProgramTest, OnnxCast) {
   EXPECT_EQ(Run("-1 --from float --to uint8", "onnx-cast").exit_code, 0);
   EXPECT_EQ(Run("1.1 --to float8e8m0 --opset 21", "onnx-cast").exit_code, 2);
   EXPECT_EQ(Run("1.1 --to int8 --opset 13 --saturate 0", "onnx-cast").exit_code, 2);
+  const std::string text = Run("0.1 --from string --to float8e4m3fn", "onnx-cast").out;
+  EXPECT_THAT(text, HasSubstr("0x1D"));
+  EXPECT_THAT(text, HasSubstr("straight from the text: rounded once"));
+  EXPECT_THAT(text, HasSubstr("off by 0.0015625"));
+  EXPECT_THAT(Run("300.7 --from string --to uint8", "onnx-cast").out,
+              HasSubstr("fraction dropped (toward zero), then the low 8 bits"));
+  EXPECT_THAT(Run("true --from string --to bool", "onnx-cast").out, HasSubstr("= true"));
   EXPECT_EQ(Run("abc --to int8", "onnx-cast").exit_code, 3);
   EXPECT_EQ(Run("--to int8", "onnx-cast").exit_code, 2);
   EXPECT_THAT(Run("1e40 --from double --all", "onnx-cast").out, HasSubstr("to infinity"));
