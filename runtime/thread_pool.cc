@@ -2,8 +2,31 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 namespace onnx_run {
+namespace {
+
+// Waking a thread takes as long as converting some hundreds of kilobytes. Those who have just
+// worked, and those who wait for the last part, look for this long before they sleep.
+constexpr std::chrono::microseconds kLookFor{30};
+
+template <class Ready>
+void LookFor(Ready ready) {
+  const auto end = std::chrono::steady_clock::now() + kLookFor;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (ready()) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      __asm__ volatile("yield");
+#endif
+    }
+  } while (std::chrono::steady_clock::now() < end);
+}
+
+}  // namespace
 
 // One ParallelFor call. It lives on the caller's stack: the caller leaves only when no worker looks
 // at it.
@@ -12,7 +35,7 @@ struct ThreadPool::Job {
   int64_t n;
   int64_t chunk;
   std::atomic<int64_t> next{0};
-  int helpers = 0;  // workers inside, guarded by the pool's mutex
+  std::atomic<int> helpers{0};  // workers inside; changed under the pool's mutex
   std::condition_variable done;
 
   void Run() {
@@ -50,11 +73,17 @@ void ThreadPool::Start() {
 void ThreadPool::Work() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
+    if (jobs_.empty() && !stop_) {
+      lock.unlock();
+      LookFor([this] { return queued_.load(std::memory_order_relaxed) != 0; });
+      lock.lock();
+    }
     wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
     if (stop_) return;
     Job* job = jobs_.front();
     if (job->next.load(std::memory_order_relaxed) >= job->n) {
       jobs_.pop_front();
+      queued_.store(jobs_.size(), std::memory_order_relaxed);
       continue;
     }
     ++job->helpers;
@@ -77,16 +106,22 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain,
   std::call_once(started_, [this] { Start(); });
   // A few chunks for each thread, so that a late one does not keep the others waiting.
   const int64_t wanted = std::min<int64_t>(parts, static_cast<int64_t>(threads_) * 4);
-  Job job{fn, n, (parts - 1) / wanted * grain + grain, {}, 0, {}};
+  Job job{fn, n, (parts - 1) / wanted * grain + grain, {}, {}, {}};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     jobs_.push_back(&job);
+    queued_.store(jobs_.size(), std::memory_order_relaxed);
   }
   wake_.notify_all();
   job.Run();
   std::unique_lock<std::mutex> lock(mutex_);
   const auto place = std::find(jobs_.begin(), jobs_.end(), &job);
   if (place != jobs_.end()) jobs_.erase(place);
+  queued_.store(jobs_.size(), std::memory_order_relaxed);
+  if (job.helpers == 0) return;
+  lock.unlock();
+  LookFor([&] { return job.helpers == 0; });
+  lock.lock();
   job.done.wait(lock, [&] { return job.helpers == 0; });
 }
 

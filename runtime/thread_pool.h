@@ -2,7 +2,9 @@
 #ifndef ONNX_RUN_RUNTIME_THREAD_POOL_H_
 #define ONNX_RUN_RUNTIME_THREAD_POOL_H_
 
+#include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -37,6 +39,7 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job*> jobs_;
+  std::atomic<size_t> queued_{0};  // the size of jobs_, for those who look before they lock
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };

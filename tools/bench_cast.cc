@@ -8,13 +8,13 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "runtime/convert/convert.h"
 #include "runtime/element_type.h"
+#include "runtime/thread_pool.h"
 
 namespace onnx_run {
 namespace {
@@ -123,16 +123,6 @@ Buffer MakeSource(ElementType type, int64_t elements) {
   return buffer;
 }
 
-void RunParts(int threads, int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
-  const int64_t part = (n / threads + grain - 1) / grain * grain;
-  std::vector<std::thread> others;
-  for (int64_t begin = part; begin < n; begin += part) {
-    others.emplace_back([&fn, begin, end = std::min(n, begin + part)] { fn(begin, end); });
-  }
-  fn(0, std::min(n, part));
-  for (std::thread& other : others) other.join();
-}
-
 std::vector<ElementType> Types(const std::optional<ElementType>& only, bool strings) {
   std::vector<ElementType> types;
   for (const ElementTypeInfo& info : kElementTypeTable) {
@@ -195,6 +185,7 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
   const int64_t n = options.elements;
 
   // A copy of as many FLOAT elements is what all pairs are compared with.
+  ThreadPool pool(options.threads);
   std::vector<Row> rows;
   {
     const auto bytes = static_cast<size_t>(4 * n);
@@ -202,7 +193,7 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
     const Buffer to = Allocate(bytes);
     const double seconds = Measure(
         [&] {
-          RunParts(options.threads, 4 * n, 4096, [&](int64_t begin, int64_t end) {
+          pool.ParallelFor(4 * n, 4096, [&](int64_t begin, int64_t end) {
             std::memcpy(to.get() + begin, from.get() + begin, static_cast<size_t>(end - begin));
           });
           asm volatile("" ::"r"(to.get()) : "memory");
@@ -236,7 +227,7 @@ int RunCastBenchmark(absl::Span<const std::string> args) {
               status = ConvertParallel(
                   numbers.get(), from_type, to.get(), to_type, n, {},
                   [&](int64_t count, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> fn) {
-                    RunParts(options.threads, count, grain, fn);
+                    pool.ParallelFor(count, grain, fn);
                   });
             }
           },
