@@ -89,6 +89,31 @@ void FromBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
   }
 }
 
+// 1 of bytes that are not zero under the mask: BOOL, of which all such bytes are true.
+template <int kMask>
+void ToOneOrZero(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
+  for (; steps != 0; --steps, from += 64, to += 64) {
+    PrefetchAhead<0, 64>(from, to);
+    const __m512i masked = _mm512_and_si512(Load(from), _mm512_set1_epi8(kMask));
+    Store(to, _mm512_min_epu8(masked, _mm512_set1_epi8(1)));
+  }
+}
+
+KernelFn FindOneOrZero(ElementType from, ElementType to) {
+  using E = ElementType;
+  if (from == E::kBool) return to == E::kInt8 || to == E::kUint8 ? &ToOneOrZero<0xFF> : nullptr;
+  if (to != E::kBool) return nullptr;
+  switch (from) {
+    case E::kFloat8e4m3fn:
+    case E::kFloat8e5m2: return &ToOneOrZero<0x7F>;  // both zeros are false
+    case E::kFloat8e4m3fnuz:
+    case E::kFloat8e5m2fnuz:
+    case E::kInt8:
+    case E::kUint8: return &ToOneOrZero<0xFF>;
+    default: return nullptr;
+  }
+}
+
 // Results of 64 bits from integers of 8 bits: the unit extends them.
 template <bool kSigned, bool kBool, bool kToDouble>
 void ExtendBytes(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&) {
@@ -234,6 +259,7 @@ void FromPairs(const uint8_t* from, uint8_t* to, size_t steps, const KernelArgs&
 KernelFn FindTableLoop(TableUnit unit, int result_bits, ElementType from, ElementType to) {
   switch (unit) {
     case TableUnit::kByte:
+      if (KernelFn run = FindOneOrZero(from, to); run != nullptr) return run;
       switch (result_bits) {
         case 2: return &FromBytes<2>;
         case 4: return &FromBytes<4>;

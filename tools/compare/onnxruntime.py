@@ -38,6 +38,7 @@ BEGIN = "<!-- tools/compare/onnxruntime.py: begin -->"
 END = "<!-- tools/compare/onnxruntime.py: end -->"
 LARGE = 1 << 20
 COPIES = {64: 64, 4096: 8}
+AGAIN = 2  # further samplings of those within a tenth
 
 # ONNX name, short name, bits, numpy type of one element per item (None: numpy has none).
 TYPES = [
@@ -365,7 +366,9 @@ def report(results, left_out, load, took):
         f"- onnx-run {commit()}, onnxruntime {onnxruntime.__version__}, onnx {onnx.__version__}, "
         f"Python {platform.python_version()}",
         "- One thread, both engines over the same models in turn, best of many samples; of 64 "
-        f"elements {COPIES[64]} nodes in one model, of 4,096 elements {COPIES[4096]}, time per node",
+        f"elements {COPIES[64]} nodes in one model, of 4,096 elements {COPIES[4096]}, time per node; "
+        f"where ours took more than ten elevenths of the other's time both were measured {AGAIN} times "
+        "more, and the best of each counts",
         "- Made by `./dev bench --compare`", "",
         "| what | elements | models | geometric mean | worst | slower than ONNX Runtime |",
         "|---|---:|---:|---:|---|---:|"]
@@ -488,6 +491,19 @@ def main():
                       file=sys.stderr)
             results[index] = {"group": case.group, "name": case.name, "elements": case.elements,
                               **compare(case, folder, ours, theirs, seconds)}
+        # One sampling may have met a busy neighbour. Where the engines are close, or ours is the
+        # slower one, both are measured again, and the best of each counts.
+        for _ in range(AGAIN):
+            for index, result in results.items():
+                times = [result["ours"], result["theirs"]]
+                if not all(isinstance(t, float) for t in times) or times[1] > 1.1 * times[0]:
+                    continue
+                if time.monotonic() - start > arguments.limit:
+                    break
+                again = compare(chosen[index], folder, ours, theirs, seconds)
+                for engine in ("ours", "theirs"):
+                    if isinstance(again[engine], float):
+                        result[engine] = min(result[engine], again[engine])
     ours.close()
     if sys.stderr.isatty():
         print(file=sys.stderr)
