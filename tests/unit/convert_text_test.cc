@@ -420,27 +420,12 @@ TEST(ConvertTextTest, BoolIsNumberNotZero) {
 }
 
 TEST(ConvertTextTest, MalformedTextNamesIndexAndText) {
-  const std::string bad[] = {"",
-                             " ",
-                             "Hello",
-                             "1.5f",
-                             "1,5",
-                             "0x10",
-                             "1_000",
-                             "1e",
-                             "1e+",
-                             "--1",
-                             "+",
-                             ".",
-                             "e5",
-                             "1.5abc",
-                             "1 2",
-                             std::string("1\0", 2),
-                             "infin",
-                             "nan(1)",
-                             "true",
-                             "\xC2\xA0"
-                             "1"};
+  const std::string bad[] = {
+      "",      " ",      "Hello", "1.5f",
+      "1,5",   "0x10",   "1_000", "1e",
+      "1e+",   "--1",    "+",     ".",
+      "e5",    "1.5abc", "1 2",   std::string("1\0", 2),
+      "infin", "nan(1)", "true",  std::string("\xC2\xA0") + "1"};  // a space, but not ASCII's
   for (const std::string& text : bad) {
     for (const E type : {E::kFloat, E::kDouble, E::kFloat16, E::kInt32, E::kUint64, E::kInt4}) {
       const std::string texts[] = {"1", "2", text};
