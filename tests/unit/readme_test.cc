@@ -1,8 +1,12 @@
 // What README.md shows must be what the repository holds.
+#include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,6 +49,58 @@ TEST(ReadmeTest, LinkedFilesExist) {
       EXPECT_TRUE(file.good()) << page << ": " << (*at)[1];
     }
   }
+}
+
+// Output of a command run in the source folder, both streams.
+std::string OutputOf(const std::string& command) {
+  const std::string line =
+      "cd '" ONNX_RUN_SOURCE_DIR "' && PATH='" ONNX_RUN_BIN_DIR "':\"$PATH\" " + command + " 2>&1";
+  FILE* const pipe = popen(line.c_str(), "r");
+  if (pipe == nullptr) return "(cannot run)";
+  std::string output;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, n);
+  pclose(pipe);
+  return output;
+}
+
+// Every "$ onnx-... " of a console block prints what stands below it, up to a line "...". Those of
+// official tests are left out: their files are not in the repository.
+TEST(ReadmeTest, TheScreensAreWhatTheProgramsPrint) {
+  std::istringstream readme(ReadSource("README.md"));
+  bool inside = false;
+  int shown = 0;
+  std::string command;
+  std::string wanted;
+  const auto check = [&] {
+    const size_t dev = command.find("./dev run ");
+    if (dev == 0) command.replace(0, std::string("./dev").size() + 4, "onnx-run");
+    if (command.rfind("onnx-", 0) == 0 && command.find(" node/") == std::string::npos) {
+      ++shown;
+      std::string printed = OutputOf(command);
+      if (wanted.size() > 4 && wanted.substr(wanted.size() - 5) == "\n...\n") {
+        wanted.erase(wanted.size() - 4);
+        printed.resize(std::min(printed.size(), wanted.size()));
+      }
+      EXPECT_EQ(printed, wanted) << "$ " << command;
+    }
+    command.clear();
+    wanted.clear();
+  };
+  for (std::string line; std::getline(readme, line);) {
+    if (!inside) {
+      inside = line == "```console";
+    } else if (line == "```") {
+      check();
+      inside = false;
+    } else if (line.rfind("$ ", 0) == 0) {
+      check();
+      command = line.substr(2);
+    } else {
+      wanted += line + "\n";
+    }
+  }
+  EXPECT_GE(shown, 4);
 }
 
 }  // namespace
