@@ -10,6 +10,8 @@
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/plain_loops.h"
+#include "ops/quantize_kernels.h"
 #include "ops/quantize_util.h"
 
 namespace onnx_run {
@@ -87,8 +89,21 @@ void Saturate(const D* quotient, const Z* zero, int64_t zero_step, ElementType t
   }
 }
 
+template <typename Z>
+quantize_kernels::Codes CodesOf(ElementType type, Z zero) {
+  const int bits = BitsOf(type);
+  if (std::is_signed_v<Z>) return {zero, -(1 << (bits - 1)), (1 << (bits - 1)) - 1};
+  return {zero, 0, (1 << bits) - 1};
+}
+
 template <typename D, typename Z>
 void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type) {
+  if constexpr (std::is_same_v<D, float> && std::is_integral_v<Z>) {
+    if (run.steps[0] == 1 && run.steps[1] == 0 && run.steps[2] == 0 && !NeedsWidening(precision)) {
+      return quantize_kernels::Quantize(run.Input<float>(0), *run.Input<float>(1),
+                                        CodesOf(type, *run.Input<Z>(2)), run.Output<Z>(), run.n);
+    }
+  }
   D quotient[kBlock];
   for (int64_t begin = 0; begin < run.n; begin += kBlock) {
     const int64_t n = std::min(kBlock, run.n - begin);
@@ -192,6 +207,9 @@ void DequantizeRun(const ElementRun& run) {
   if (run.steps[0] == 1 && run.steps[1] == 0 && run.steps[2] == 0) {
     const X z = *zero;
     const D s = *scale;
+    if constexpr (std::is_same_v<D, float> && std::is_integral_v<X> && sizeof(X) < 4) {
+      return plain_loops::Dequantize(x, z, s, out, run.n);
+    }
     for (int64_t i = 0; i < run.n; ++i) out[i] = level(x[i], z) * s;
     return;
   }
@@ -244,22 +262,16 @@ absl::Status DynamicQuantize(KernelContext& context) {
   const Tensor& x = context.input(0);
   float low = 0;
   float high = 0;
-  for (float value : x.span<float>()) {
-    low = value < low ? value : low;
-    high = value > high ? value : high;
-  }
+  quantize_kernels::WidenRange(x.data_as<float>(), x.size(), low, high);
   const float scale = high == low ? 1.0F / 255.0F : (high - low) / 255.0F;
   const float zero = std::nearbyint(std::clamp(-low / scale, 0.0F, 255.0F));
   ASSIGN_OR_RETURN(Tensor * y, context.Output(0, ElementType::kUint8, x.dims()));
   const auto zero_code = static_cast<uint8_t>(zero);
-  float quotient[kBlock];
-  for (int64_t begin = 0; begin < x.size(); begin += kBlock) {
-    const int64_t n = std::min(kBlock, x.size() - begin);
-    const float* from = x.data_as<float>() + begin;
-    for (int64_t i = 0; i < n; ++i) quotient[i] = from[i] / scale;
-    Saturate(quotient, &zero_code, 0, ElementType::kUint8, y->mutable_data_as<uint8_t>() + begin,
-             n);
-  }
+  context.ParallelFor(x.size(), ElementwiseOptions().grain, [&](int64_t begin, int64_t end) {
+    quantize_kernels::Quantize(x.data_as<float>() + begin, scale,
+                               CodesOf(ElementType::kUint8, zero_code),
+                               y->mutable_data_as<uint8_t>() + begin, end - begin);
+  });
   ASSIGN_OR_RETURN(Tensor * scale_output, context.Output(1, ElementType::kFloat, {}));
   *scale_output->mutable_data_as<float>() = scale;
   ASSIGN_OR_RETURN(Tensor * zero_output, context.Output(2, ElementType::kUint8, {}));
