@@ -65,11 +65,11 @@ void ForEachOffset(absl::Span<const ReducePlan::Axis> axes, int64_t offset,
 
 int64_t OffsetOf(absl::Span<const ReducePlan::Axis> axes, int64_t index) {
   int64_t offset = 0;
-  for (size_t d = axes.size(); d-- > 0;) {
+  for (size_t d = axes.size(); d-- > 1;) {
     offset += index % axes[d].dim * axes[d].stride;
     index /= axes[d].dim;
   }
-  return offset;
+  return axes.empty() ? 0 : offset + index * axes[0].stride;
 }
 
 }  // namespace reduce_internal

@@ -8,6 +8,10 @@
 //     static void Add(Sum& sum, T x);
 //     static void Merge(Sum& sum, const Sum& other);
 //     static T Finish(const Sum& sum, int64_t count);
+//     // May be there, where vectors do it (reduce_kernels.h), in the same order:
+//     static bool Block(const T* x, int64_t n, Sum& sum);  // of kLanes to kBlock elements; false:
+//                                                          // cannot
+//     static void AddRows(const T* const* rows, int count, Sum* sums, int64_t n);
 //   };
 //
 // Elements are accumulated in kLanes interleaved sums over blocks of kBlock elements, merged
@@ -25,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/dispatch.h"
+#include "ops/reduce_kernels.h"
 #include "runtime/kernel.h"
 #include "runtime/status_macros.h"
 #include "runtime/tensor.h"
@@ -62,7 +67,7 @@ namespace reduce_internal {
 
 inline constexpr int64_t kLanes = 16;
 inline constexpr int64_t kBlock = 4096;
-inline constexpr int64_t kColumns = 512;
+inline constexpr int64_t kColumns = 1024;
 inline constexpr int64_t kGrain = 32768;
 
 // Calls fn(offset) for each index of `axes`, in order.
@@ -83,6 +88,9 @@ ABSL_ATTRIBUTE_NOINLINE typename Reducer::Sum ReduceRow(const T* x, int64_t n) {
   int64_t i = 0;
   Sum sum = Reducer::Identity();
   if (n >= kLanes) {
+    if constexpr (requires { Reducer::Block(x, n, sum); }) {
+      if (Reducer::Block(x, n, sum)) return sum;
+    }
     Sum lanes[kLanes];
     std::fill_n(lanes, kLanes, sum);
     for (; i + kLanes <= n; i += kLanes) {
@@ -127,16 +135,34 @@ void ReduceColumns(const ReducePlan& plan, const T* data, int64_t n, T* out) {
   Sum part[kColumns];
   std::fill_n(total, n, Reducer::Identity());
   std::fill_n(part, n, Reducer::Identity());
+  const auto merge = [&] {
+    for (int64_t i = 0; i < n; ++i) Reducer::Merge(total[i], part[i]);
+    std::fill_n(part, n, Reducer::Identity());
+  };
   int rows = 0;
-  ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
-    const T* x = data + offset;
-    for (int64_t i = 0; i < n; ++i) Reducer::Add(part[i], x[i]);
-    if (++rows == kRows) {
-      for (int64_t i = 0; i < n; ++i) Reducer::Merge(total[i], part[i]);
-      std::fill_n(part, n, Reducer::Identity());
-      rows = 0;
-    }
-  });
+  if constexpr (requires(const T* const* some) { Reducer::AddRows(some, 1, part, n); }) {
+    constexpr int kSome = ReduceLoops<T>::kRows;
+    static_assert(kRows % kSome == 0);
+    const T* some[kSome];
+    ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
+      some[rows++ % kSome] = data + offset;
+      if (rows % kSome == 0) Reducer::AddRows(some, kSome, part, n);
+      if (rows == kRows) {
+        merge();
+        rows = 0;
+      }
+    });
+    Reducer::AddRows(some, rows % kSome, part, n);
+  } else {
+    ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
+      const T* x = data + offset;
+      for (int64_t i = 0; i < n; ++i) Reducer::Add(part[i], x[i]);
+      if (++rows == kRows) {
+        merge();
+        rows = 0;
+      }
+    });
+  }
   for (int64_t i = 0; i < n; ++i) {
     Reducer::Merge(total[i], part[i]);
     out[i] = Reducer::Finish(total[i], plan.count);
