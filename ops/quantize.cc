@@ -119,6 +119,31 @@ void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type)
   }
 }
 
+// The most common kind of quantization: one float scale, and codes of 8 or 16 bits.
+bool HasOneFloatScale(ElementType codes, const KernelContext& context) {
+  const Tensor& scale = context.input(1);
+  return scale.type() == ElementType::kFloat && scale.size() == 1 &&
+         (!context.has_input(2) || context.input(2).size() == 1) &&
+         (KindOf(codes) == ElementKind::kSigned || KindOf(codes) == ElementKind::kUnsigned) &&
+         (BitsOf(codes) == 8 || BitsOf(codes) == 16);
+}
+using WholeCodes = Types<int8_t, int16_t, uint8_t, uint16_t>;
+
+// fn(x, scale, zero, output, n) over parts of input 0 and of output 0.
+template <typename X, typename Out, typename Z, typename Fn>
+absl::Status ByOneFloatScale(KernelContext& context, ElementType type, const Fn& fn) {
+  const Tensor& x = context.input(0);
+  ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, x.dims()));
+  const float scale = *context.input(1).data_as<float>();
+  const Z zero = context.has_input(2) ? *context.input(2).data_as<Z>() : Z{0};
+  const X* from = x.data_as<X>();
+  Out* to = output->mutable_data_as<Out>();
+  context.ParallelFor(x.size(), ElementwiseOptions().grain, [&](int64_t begin, int64_t end) {
+    fn(from + begin, scale, zero, to + begin, end - begin);
+  });
+  return absl::OkStatus();
+}
+
 absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& context) {
   ElementType type = attributes.output_dtype;
   if (context.has_input(2)) {
@@ -131,6 +156,16 @@ absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& conte
     type = zero_type;
   }
   if (type == ElementType::kUndefined) type = ElementType::kUint8;
+  if (context.input(0).type() == ElementType::kFloat && HasOneFloatScale(type, context) &&
+      (attributes.precision == ElementType::kUndefined ||
+       attributes.precision == ElementType::kFloat)) {
+    return VisitType(WholeCodes(), type, [&]<typename Z>(Tag<Z>) {
+      return ByOneFloatScale<float, Z, Z>(
+          context, type, [type](const float* x, float scale, Z zero, Z* out, int64_t n) {
+            quantize_kernels::Quantize(x, scale, CodesOf(type, zero), out, n);
+          });
+    });
+  }
   ASSIGN_OR_RETURN(QuantizeOperands operands,
                    AlignQuantizeOperands(attributes.granularity, type, context));
 
@@ -229,6 +264,14 @@ absl::Status Dequantize(const DequantizeAttributes& attributes, KernelContext& c
   }
   ElementType type = attributes.output_dtype;
   if (type == ElementType::kUndefined) type = context.input(1).type();
+  if (type == ElementType::kFloat && HasOneFloatScale(x_type, context)) {
+    return VisitType(WholeCodes(), x_type, [&]<typename X>(Tag<X>) {
+      return ByOneFloatScale<X, float, X>(
+          context, type, [](const X* x, float scale, X zero, float* out, int64_t n) {
+            plain_loops::Dequantize(x, zero, scale, out, n);
+          });
+    });
+  }
   ASSIGN_OR_RETURN(QuantizeOperands operands,
                    AlignQuantizeOperands(attributes.granularity, x_type, context));
   const bool direct = type == ElementType::kFloat && BitsOf(x_type) <= 16;

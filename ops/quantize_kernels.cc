@@ -165,13 +165,12 @@ HWY_ATTR void WidenRangeLoop(const float* x, int64_t n, float& low, float& high)
     low = x[i] < low ? x[i] : low;
     high = x[i] > high ? x[i] : high;
   }
-  HWY_ALIGN float lanes_of[HWY_MAX_BYTES / sizeof(float)];
-  for (int v = 0; v < kVectors; ++v) {
-    hn::Store(lows[v], df, lanes_of);
-    for (int64_t j = 0; j < lanes; ++j) low = std::min(low, lanes_of[j]);
-    hn::Store(highs[v], df, lanes_of);
-    for (int64_t j = 0; j < lanes; ++j) high = std::max(high, lanes_of[j]);
+  for (int v = 1; v < kVectors; ++v) {  // these are numbers
+    lows[0] = hn::Min(lows[0], lows[v]);
+    highs[0] = hn::Max(highs[0], highs[v]);
   }
+  low = std::min(low, hn::GetLane(hn::MinOfLanes(df, lows[0])));
+  high = std::max(high, hn::GetLane(hn::MaxOfLanes(df, highs[0])));
 }
 
 }  // namespace onnx_run::quantize_kernels::HWY_NAMESPACE

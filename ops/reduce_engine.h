@@ -208,20 +208,20 @@ template <template <typename> typename Reducer, typename List>
 absl::Status Reduce(const ReduceAttributes& attributes, KernelContext& context) {
   ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(attributes, context));
   const ElementType type = context.input(0).type();
-  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
-  const auto run = [&](Tensor& result) {
+  const auto run = [&](const Tensor& data, Tensor& result) {
     return VisitType(List(), type, [&]<typename T>(Tag<T>) {
       reduce_internal::RunPlan<Reducer<T>>(plan, context, data.data_as<T>(),
                                            result.mutable_data_as<T>());
       return absl::OkStatus();
     });
   };
-  if (data.type() == type) {
+  if (!NeedsWidening(type)) {
     ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, plan.output_dims));
-    return run(*output);
+    return run(context.input(0), *output);
   }
+  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
   ASSIGN_OR_RETURN(Tensor result, context.Allocate(data.type(), plan.output_dims));
-  RETURN_IF_ERROR(run(result));
+  RETURN_IF_ERROR(run(data, result));
   return SetOutputNarrowed(context, 0, std::move(result), type);
 }
 

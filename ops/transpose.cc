@@ -23,9 +23,11 @@ absl::StatusOr<TransposeAttributes> ParseTranspose(const NodeInfo& node) {
 absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   const int rank = data.rank();
-  std::vector<int64_t> perm = attributes.perm;
+  absl::Span<const int64_t> perm = attributes.perm;
+  Dims reversed;
   if (perm.empty()) {
-    for (int d = rank - 1; d >= 0; --d) perm.push_back(d);
+    for (int d = rank - 1; d >= 0; --d) reversed.push_back(d);
+    perm = reversed;
   }
   ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(perm, rank));
   if (static_cast<int>(axes.size()) != rank) {
