@@ -311,9 +311,15 @@ absl::Status DynamicQuantize(KernelContext& context) {
   ASSIGN_OR_RETURN(Tensor * y, context.Output(0, ElementType::kUint8, x.dims()));
   const auto zero_code = static_cast<uint8_t>(zero);
   context.ParallelFor(x.size(), ElementwiseOptions().grain, [&](int64_t begin, int64_t end) {
-    quantize_kernels::Quantize(x.data_as<float>() + begin, scale,
-                               CodesOf(ElementType::kUint8, zero_code),
-                               y->mutable_data_as<uint8_t>() + begin, end - begin);
+    // From the end on, which caches still hold.
+    constexpr int64_t kPart = 16384;
+    while (begin < end) {
+      const int64_t part = std::max(begin, end - kPart);
+      quantize_kernels::Quantize(x.data_as<float>() + part, scale,
+                                 CodesOf(ElementType::kUint8, zero_code),
+                                 y->mutable_data_as<uint8_t>() + part, end - part);
+      end = part;
+    }
   });
   ASSIGN_OR_RETURN(Tensor * scale_output, context.Output(1, ElementType::kFloat, {}));
   *scale_output->mutable_data_as<float>() = scale;
