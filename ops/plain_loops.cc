@@ -35,8 +35,9 @@ HWY_ATTR void RoundLoop(const T* x, T* out, int64_t n) {
 template <typename X>
 HWY_ATTR void DequantizeLoop(const X* HWY_RESTRICT x, X zero, float scale, float* HWY_RESTRICT out,
                              int64_t n) {
-  const int32_t z = zero;
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(x[i] - z) * scale;
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<float>(static_cast<int32_t>(x[i]) - static_cast<int32_t>(zero)) * scale;
+  }
 }
 
 template <typename T>

@@ -6,6 +6,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -139,7 +140,7 @@ HWY_ATTR bool Extreme(const T* x, int64_t n, T& extreme) {
     best = lanes[0];
   }
   for (; i < n; ++i) {
-    if (x[i] != x[i]) return false;
+    if (std::isnan(x[i])) return false;
     best = (kGreatest ? best > x[i] : best < x[i]) ? best : x[i];
   }
   extreme = best;

@@ -116,7 +116,8 @@ template <typename X>
 void ExpectDequantizes() {
   using Limits = std::numeric_limits<X>;
   std::vector<X> codes;
-  for (int code = Limits::min(); code <= Limits::max(); code += sizeof(X) == 1 ? 1 : 37) {
+  for (int code = static_cast<int>(Limits::min()); code <= Limits::max();
+       code += sizeof(X) == 1 ? 1 : 37) {
     codes.push_back(static_cast<X>(code));
   }
   codes.push_back(Limits::max());
