@@ -113,25 +113,32 @@ absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
   ASSIGN_OR_RETURN(const Tensor x, WidenTensor(context, x_in));
   Dims statistics_dims = x.dims();
   std::fill(statistics_dims.begin() + view.axis, statistics_dims.end(), 1);
-  ASSIGN_OR_RETURN(Tensor mean, context.Allocate(ElementType::kDouble, statistics_dims));
-  ASSIGN_OR_RETURN(Tensor inverse, context.Allocate(ElementType::kDouble, statistics_dims));
-  double* means = mean.mutable_data_as<double>();
-  double* inverses = inverse.mutable_data_as<double>();
+  Tensor mean;  // only where somebody wants them
+  Tensor inverse;
+  if (context.wants_output(1)) {
+    ASSIGN_OR_RETURN(mean, context.Allocate(ElementType::kDouble, statistics_dims));
+  }
+  if (context.wants_output(2)) {
+    ASSIGN_OR_RETURN(inverse, context.Allocate(ElementType::kDouble, statistics_dims));
+  }
+  auto* const means = mean.mutable_data_as<double>();
+  auto* const inverses = inverse.mutable_data_as<double>();
   RETURN_IF_ERROR(ComputeOutput(context, 0, type, x.dims(), [&](Tensor& output) {
     return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
       const int64_t n = view.n;
-      context.ParallelFor(mean.size(), std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) {
-                              const T* in = x.data_as<T>() + i * n;
-                              const Moments moments = MomentsOf(in, n);
-                              means[i] = moments.mean;
-                              inverses[i] = 1 / std::sqrt(moments.variance + attributes.epsilon);
-                              plain_loops::Normalize(in, means[i], inverses[i], scale.Row(i, n),
-                                                     bias.Row(i, n),
-                                                     output.mutable_data_as<T>() + i * n, n);
-                            }
-                          });
+      context.ParallelFor(
+          view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const T* in = x.data_as<T>() + i * n;
+              const Moments moments = MomentsOf(in, n);
+              const double factor = 1 / std::sqrt(moments.variance + attributes.epsilon);
+              if (means != nullptr) means[i] = moments.mean;
+              if (inverses != nullptr) inverses[i] = factor;
+              plain_loops::Normalize(in, moments.mean, factor, scale.Row(i, n), bias.Row(i, n),
+                                     output.mutable_data_as<T>() + i * n, n);
+            }
+          });
       return absl::OkStatus();
     });
   }));

@@ -152,7 +152,7 @@ void ReduceColumns(const ReducePlan& plan, const T* data, int64_t n, T* out) {
         rows = 0;
       }
     });
-    Reducer::AddRows(some, rows % kSome, part, n);
+    if (rows % kSome != 0) Reducer::AddRows(some, rows % kSome, part, n);
   } else {
     ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
       const T* x = data + offset;

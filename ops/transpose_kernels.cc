@@ -142,7 +142,6 @@ template <typename T>
 HWY_ATTR int64_t Deinterleave(const Matrix<T>& m) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  T* const out[4] = {m.to, m.to + m.to_stride, m.to + 2 * m.to_stride, m.to + 3 * m.to_stride};
   hn::Vec<decltype(d)> v0, v1, v2, v3;
   int64_t c = 0;
   for (; c + lanes <= m.columns; c += lanes) {
@@ -154,10 +153,11 @@ HWY_ATTR int64_t Deinterleave(const Matrix<T>& m) {
     } else {
       hn::LoadInterleaved4(d, from, v0, v1, v2, v3);
     }
-    hn::StoreU(v0, d, out[0] + c);
-    hn::StoreU(v1, d, out[1] + c);
-    if (m.rows > 2) hn::StoreU(v2, d, out[2] + c);
-    if (m.rows > 3) hn::StoreU(v3, d, out[3] + c);
+    T* to = m.to + c;
+    hn::StoreU(v0, d, to);
+    hn::StoreU(v1, d, to + m.to_stride);
+    if (m.rows > 2) hn::StoreU(v2, d, to + 2 * m.to_stride);
+    if (m.rows > 3) hn::StoreU(v3, d, to + 3 * m.to_stride);
   }
   return c;
 }
