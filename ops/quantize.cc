@@ -114,6 +114,12 @@ void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type)
                                  float>) {  // the engine converts to the float type of the output
       for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Z>(quotient[i] + zero[i * run.steps[2]]);
     } else {
+      if constexpr (std::is_same_v<D, float>) {
+        if (run.steps[2] == 0) {  // the quotients as they are
+          quantize_kernels::Quantize(quotient, 1.0F, CodesOf(type, *zero), out, n);
+          continue;
+        }
+      }
       Saturate(quotient, zero, run.steps[2], type, out, n);
     }
   }

@@ -284,6 +284,10 @@ TEST(QuantizeKernels, ByTheOperators) {
   EXPECT_THAT(
       ElementsOf<uint8_t>(RunOp("QuantizeLinear", 21, {x, scale, zero}, {IntAttr("axis", 0)})),
       ::testing::ElementsAre(2, 3, 5, 5, 255, 0, 4, 6, 6, 255));
+  // A scale for each column.
+  const Tensor columns = FloatTensor({5}, {1, 0.5, 0.1F, 3, 100});
+  EXPECT_THAT(ElementsOf<uint8_t>(RunOp("QuantizeLinear", 21, {x, columns}, {IntAttr("axis", 1)})),
+              ::testing::ElementsAre(0, 1, 15, 1, 4, 0, 0, 2, 0, 0));
   const Tensor codes =
       TensorOf<uint8_t>(ElementType::kUint8, {2, 5}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 255});
   EXPECT_THAT(
