@@ -145,14 +145,13 @@ absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<cons
 
 absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
                                               absl::Span<const int64_t> dims) {
-  absl::StatusOr<Tensor> tensor = Allocate(type, dims);
-  if (!tensor.ok()) return std::move(tensor).status();
+  ASSIGN_OR_RETURN(Tensor tensor, Allocate(type, dims));
   if (!wants_output(i)) {
-    scratch_.push_back(std::make_unique<Tensor>(*std::move(tensor)));
+    scratch_.push_back(std::make_unique<Tensor>(std::move(tensor)));
     return scratch_.back().get();
   }
   Tensor& output = outputs_[i]->EmplaceTensor();
-  output = *std::move(tensor);
+  output = std::move(tensor);
   return &output;
 }
 
