@@ -183,22 +183,21 @@ void RunPlan(const ReducePlan& plan, const KernelContext& context, const T* data
     });
     return;
   }
-  // Pieces of at most kColumns neighbours.
+  // Neighbours side by side, at most kColumns of them; a thread's share is not too narrow, for
+  // memory is read ahead.
+  constexpr int64_t kNarrow = 256;
   const int64_t columns = plan.kept.back().dim;
-  const int64_t pieces = (columns + kColumns - 1) / kColumns;
-  const int64_t rows = plan.outputs / columns;
   const absl::Span<const ReducePlan::Axis> outer(plan.kept.data(), plan.kept.size() - 1);
-  const int64_t work = plan.count * std::min(columns, kColumns);
-  context.ParallelFor(rows * pieces, std::max<int64_t>(1, kGrain / work),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t piece = begin; piece < end; ++piece) {
-                          const int64_t row = piece / pieces;
-                          const int64_t column = piece % pieces * kColumns;
-                          ReduceColumns<Reducer>(plan, data + OffsetOf(outer, row) + column,
-                                                 std::min(kColumns, columns - column),
-                                                 out + row * columns + column);
-                        }
-                      });
+  context.ParallelFor(
+      plan.outputs, std::max(kNarrow, kGrain / plan.count), [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t column = begin % columns;
+          const int64_t n = std::min({kColumns, columns - column, end - begin});
+          ReduceColumns<Reducer>(plan, data + OffsetOf(outer, begin / columns) + column, n,
+                                 out + begin);
+          begin += n;
+        }
+      });
 }
 
 }  // namespace reduce_internal
