@@ -61,20 +61,21 @@ void MapRows(const KernelContext& context, const AxisView& view, const T* in, R*
 template <typename List, typename RowFn>
 absl::Status RunRows(KernelContext& context, const AxisView& view, RowFn row) {
   const ElementType type = context.input(0).type();
-  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
-  const auto run = [&](Tensor& result) {
+  const auto run = [&](const Tensor& data, Tensor& result) {
     return VisitType(List(), type, [&]<typename T>(Tag<T>) {
       MapRows(context, view, data.data_as<T>(), result.mutable_data_as<T>(), view.axis,
               [&row](const T* x, T* out, int64_t n) { row(x, out, n); });
       return absl::OkStatus();
     });
   };
-  if (data.type() == type) {
+  if (!NeedsWidening(type)) {
+    const Tensor& data = context.input(0);
     ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, data.dims()));
-    return run(*output);
+    return run(data, *output);
   }
+  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
   ASSIGN_OR_RETURN(Tensor result, context.Allocate(data.type(), data.dims()));
-  RETURN_IF_ERROR(run(result));
+  RETURN_IF_ERROR(run(data, result));
   return SetOutputNarrowed(context, 0, std::move(result), type);
 }
 

@@ -238,14 +238,47 @@ class Engine {
   bool blocked_;
 };
 
+// One run of the loop where nothing has to be converted, laid out or shared out: most nodes of a
+// model whose tensors are small. False: it is not that simple.
+bool RunAtOnce(absl::Span<const Tensor* const> inputs, Tensor& output, ElementLoop loop,
+               const ElementwiseOptions& options) {
+  constexpr size_t kInputs = 4;
+  const auto as_stored = [&options](ElementType type) {
+    return options.as_bits ? !IsSubByte(type) : !NeedsWidening(type);
+  };
+  if (output.size() > options.grain || inputs.size() > kInputs || !as_stored(output.type())) {
+    return false;
+  }
+  const void* pointers[kInputs];
+  int64_t steps[kInputs];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& input = *inputs[i];
+    // As many elements as the output: not broadcast but for dimensions of 1.
+    const bool whole = input.size() == output.size();
+    if ((!whole && input.size() != 1) || !as_stored(input.type())) return false;
+    pointers[i] = input.data();
+    steps[i] = whole ? 1 : 0;
+  }
+  loop({pointers, steps, output.mutable_data(), output.size()});
+  return true;
+}
+
+bool SameDims(const Dims& a, const Dims& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d] != b[d]) return false;
+  }
+  return true;
+}
+
 // The input in whose memory the output may be, or -1.
 int ReusableInput(const KernelContext& context, absl::Span<const Tensor* const> inputs,
                   ElementType type, const Dims& dims, const ElementwiseOptions& options) {
   const size_t candidates = options.reads_before_writing ? inputs.size() : 1;
   for (size_t i = 0; i < candidates; ++i) {
     const Tensor& input = *inputs[i];
-    if (&input == &context.input(static_cast<int>(i)) && BitsOf(input.type()) == BitsOf(type) &&
-        input.dims() == dims && context.InputDies(static_cast<int>(i))) {
+    if (&input == &context.input(static_cast<int>(i)) && context.InputDies(static_cast<int>(i)) &&
+        BitsOf(input.type()) == BitsOf(type) && SameDims(input.dims(), dims)) {
       return static_cast<int>(i);
     }
   }
@@ -284,6 +317,7 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const
 absl::Status ElementwiseInto(KernelContext& context, absl::Span<const Tensor* const> inputs,
                              Tensor& output, ElementLoop loop, const ElementwiseOptions& options) {
   if (output.size() == 0) return absl::OkStatus();
+  if (RunAtOnce(inputs, output, loop, options)) return absl::OkStatus();
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!IsSubByte(inputs[i]->type()) || inputs[i]->size() == output.size()) continue;
     // A packed input that is broadcast: few elements, most likely.
@@ -307,7 +341,7 @@ absl::Status Elementwise(KernelContext& context, absl::Span<const Tensor* const>
   Dims broadcast;
   const Dims* dims = &inputs[0]->dims();
   for (const Tensor* input : inputs.subspan(1)) {
-    if (input->dims() == *dims) continue;
+    if (SameDims(input->dims(), *dims) || input->rank() == 0) continue;
     absl::InlinedVector<absl::Span<const int64_t>, 4> all;
     for (const Tensor* each : inputs) all.push_back(each->dims());
     ASSIGN_OR_RETURN(broadcast, BroadcastDims(all));

@@ -13,6 +13,7 @@
 #include "ops/families.h"
 #include "ops/kernel_table.h"
 #include "ops/normalization.h"
+#include "ops/plain_loops.h"
 #include "ops/shape_util.h"
 #include "ops/strided_copy.h"
 #include "ops/window.h"
@@ -101,20 +102,6 @@ absl::StatusOr<RowView> ViewRows(const Tensor& x, int64_t axis_attribute) {
   return RowView{axis, Product(x.dims(), 0, axis), Product(x.dims(), axis, x.rank())};
 }
 
-template <typename T>
-void NormalizeRow(const T* x, double mean, double factor, const double* scale, const double* bias,
-                  int64_t n, T* out) {
-  if (bias != nullptr) {
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = static_cast<T>((static_cast<double>(x[i]) - mean) * factor * scale[i] + bias[i]);
-    }
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = static_cast<T>((static_cast<double>(x[i]) - mean) * factor * scale[i]);
-    }
-  }
-}
-
 absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
                                 KernelContext& context) {
   const Tensor& x_in = context.input(0);
@@ -126,24 +113,32 @@ absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
   ASSIGN_OR_RETURN(const Tensor x, WidenTensor(context, x_in));
   Dims statistics_dims = x.dims();
   std::fill(statistics_dims.begin() + view.axis, statistics_dims.end(), 1);
-  ASSIGN_OR_RETURN(Tensor mean, context.Allocate(ElementType::kDouble, statistics_dims));
-  ASSIGN_OR_RETURN(Tensor inverse, context.Allocate(ElementType::kDouble, statistics_dims));
-  double* means = mean.mutable_data_as<double>();
-  double* inverses = inverse.mutable_data_as<double>();
+  Tensor mean;  // only where somebody wants them
+  Tensor inverse;
+  if (context.wants_output(1)) {
+    ASSIGN_OR_RETURN(mean, context.Allocate(ElementType::kDouble, statistics_dims));
+  }
+  if (context.wants_output(2)) {
+    ASSIGN_OR_RETURN(inverse, context.Allocate(ElementType::kDouble, statistics_dims));
+  }
+  auto* const means = mean.mutable_data_as<double>();
+  auto* const inverses = inverse.mutable_data_as<double>();
   RETURN_IF_ERROR(ComputeOutput(context, 0, type, x.dims(), [&](Tensor& output) {
     return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
       const int64_t n = view.n;
-      context.ParallelFor(mean.size(), std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) {
-                              const T* in = x.data_as<T>() + i * n;
-                              const Moments moments = MomentsOf(in, n);
-                              means[i] = moments.mean;
-                              inverses[i] = 1 / std::sqrt(moments.variance + attributes.epsilon);
-                              NormalizeRow(in, means[i], inverses[i], scale.Row(i, n),
-                                           bias.Row(i, n), n, output.mutable_data_as<T>() + i * n);
-                            }
-                          });
+      context.ParallelFor(
+          view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const T* in = x.data_as<T>() + i * n;
+              const Moments moments = MomentsOf(in, n);
+              const double factor = 1 / std::sqrt(moments.variance + attributes.epsilon);
+              if (means != nullptr) means[i] = moments.mean;
+              if (inverses != nullptr) inverses[i] = factor;
+              plain_loops::Normalize(in, moments.mean, factor, scale.Row(i, n), bias.Row(i, n),
+                                     output.mutable_data_as<T>() + i * n, n);
+            }
+          });
       return absl::OkStatus();
     });
   }));
@@ -174,9 +169,9 @@ absl::Status RmsNormalization(const LayerNormalizationAttributes& attributes,
                           for (int64_t i = begin; i < end; ++i) {
                             const T* in = x.data_as<T>() + i * n;
                             const double mean = SumOfSquares(in, n, 0) / static_cast<double>(n);
-                            NormalizeRow(in, 0.0, 1 / std::sqrt(mean + attributes.epsilon),
-                                         scale.Row(i, n), nullptr, n,
-                                         output.mutable_data_as<T>() + i * n);
+                            plain_loops::Normalize(
+                                in, 0.0, 1 / std::sqrt(mean + attributes.epsilon), scale.Row(i, n),
+                                nullptr, output.mutable_data_as<T>() + i * n, n);
                           }
                         });
   };

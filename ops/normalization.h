@@ -2,12 +2,12 @@
 #ifndef ONNX_RUN_OPS_NORMALIZATION_H_
 #define ONNX_RUN_OPS_NORMALIZATION_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "ops/reduce_engine.h"
+#include "ops/reduce_kernels.h"
 #include "runtime/kernel.h"
 #include "runtime/tensor.h"
 
@@ -29,6 +29,10 @@ struct Summing {
   static Sum Identity() { return 0; }
   static void Add(Sum& sum, T x) { sum += x; }
   static void Merge(Sum& sum, Sum other) { sum += other; }
+  static bool Block(const T* x, int64_t n, Sum& sum) {
+    sum = GetReduceLoops<T>().sum[static_cast<int>(Term::kElement)](x, n);
+    return true;
+  }
 };
 
 }  // namespace normalization_internal
@@ -41,22 +45,7 @@ double SumOf(const T* x, int64_t n) {
 // Sum of (x - shift)^2.
 template <typename T>
 double SumOfSquares(const T* x, int64_t n, double shift) {
-  constexpr int kLanes = 8;
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int j = 0; j < kLanes; ++j) {
-      const double d = static_cast<double>(x[i + j]) - shift;
-      lanes[j] += d * d;
-    }
-  }
-  double sum = 0;
-  for (; i < n; ++i) {
-    const double d = static_cast<double>(x[i]) - shift;
-    sum += d * d;
-  }
-  for (const double lane : lanes) sum += lane;
-  return sum;
+  return GetReduceLoops<T>().sum_of_squares(x, n, shift);
 }
 
 template <typename T>

@@ -10,6 +10,8 @@
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/plain_loops.h"
+#include "ops/quantize_kernels.h"
 #include "ops/quantize_util.h"
 
 namespace onnx_run {
@@ -87,8 +89,21 @@ void Saturate(const D* quotient, const Z* zero, int64_t zero_step, ElementType t
   }
 }
 
+template <typename Z>
+quantize_kernels::Codes CodesOf(ElementType type, Z zero) {
+  const int bits = BitsOf(type);
+  if (std::is_signed_v<Z>) return {zero, -(1 << (bits - 1)), (1 << (bits - 1)) - 1};
+  return {zero, 0, (1 << bits) - 1};
+}
+
 template <typename D, typename Z>
 void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type) {
+  if constexpr (std::is_same_v<D, float> && std::is_integral_v<Z>) {
+    if (run.steps[0] == 1 && run.steps[1] == 0 && run.steps[2] == 0 && !NeedsWidening(precision)) {
+      return quantize_kernels::Quantize(run.Input<float>(0), *run.Input<float>(1),
+                                        CodesOf(type, *run.Input<Z>(2)), run.Output<Z>(), run.n);
+    }
+  }
   D quotient[kBlock];
   for (int64_t begin = 0; begin < run.n; begin += kBlock) {
     const int64_t n = std::min(kBlock, run.n - begin);
@@ -99,9 +114,40 @@ void QuantizeRun(const ElementRun& run, ElementType precision, ElementType type)
                                  float>) {  // the engine converts to the float type of the output
       for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Z>(quotient[i] + zero[i * run.steps[2]]);
     } else {
+      if constexpr (std::is_same_v<D, float>) {
+        if (run.steps[2] == 0) {  // the quotients as they are
+          quantize_kernels::Quantize(quotient, 1.0F, CodesOf(type, *zero), out, n);
+          continue;
+        }
+      }
       Saturate(quotient, zero, run.steps[2], type, out, n);
     }
   }
+}
+
+// The most common kind of quantization: one float scale, and codes of 8 or 16 bits.
+bool HasOneFloatScale(ElementType codes, const KernelContext& context) {
+  const Tensor& scale = context.input(1);
+  return scale.type() == ElementType::kFloat && scale.size() == 1 &&
+         (!context.has_input(2) || context.input(2).size() == 1) &&
+         (KindOf(codes) == ElementKind::kSigned || KindOf(codes) == ElementKind::kUnsigned) &&
+         (BitsOf(codes) == 8 || BitsOf(codes) == 16);
+}
+using WholeCodes = Types<int8_t, int16_t, uint8_t, uint16_t>;
+
+// fn(x, scale, zero, output, n) over parts of input 0 and of output 0.
+template <typename X, typename Out, typename Z, typename Fn>
+absl::Status ByOneFloatScale(KernelContext& context, ElementType type, const Fn& fn) {
+  const Tensor& x = context.input(0);
+  ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, x.dims()));
+  const float scale = *context.input(1).data_as<float>();
+  const Z zero = context.has_input(2) ? *context.input(2).data_as<Z>() : Z{0};
+  const X* from = x.data_as<X>();
+  Out* to = output->mutable_data_as<Out>();
+  context.ParallelFor(x.size(), ElementwiseOptions().grain, [&](int64_t begin, int64_t end) {
+    fn(from + begin, scale, zero, to + begin, end - begin);
+  });
+  return absl::OkStatus();
 }
 
 absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& context) {
@@ -116,6 +162,16 @@ absl::Status Quantize(const QuantizeAttributes& attributes, KernelContext& conte
     type = zero_type;
   }
   if (type == ElementType::kUndefined) type = ElementType::kUint8;
+  if (context.input(0).type() == ElementType::kFloat && HasOneFloatScale(type, context) &&
+      (attributes.precision == ElementType::kUndefined ||
+       attributes.precision == ElementType::kFloat)) {
+    return VisitType(WholeCodes(), type, [&]<typename Z>(Tag<Z>) {
+      return ByOneFloatScale<float, Z, Z>(
+          context, type, [type](const float* x, float scale, Z zero, Z* out, int64_t n) {
+            quantize_kernels::Quantize(x, scale, CodesOf(type, zero), out, n);
+          });
+    });
+  }
   ASSIGN_OR_RETURN(QuantizeOperands operands,
                    AlignQuantizeOperands(attributes.granularity, type, context));
 
@@ -192,6 +248,9 @@ void DequantizeRun(const ElementRun& run) {
   if (run.steps[0] == 1 && run.steps[1] == 0 && run.steps[2] == 0) {
     const X z = *zero;
     const D s = *scale;
+    if constexpr (std::is_same_v<D, float> && std::is_integral_v<X> && sizeof(X) < 4) {
+      return plain_loops::Dequantize(x, z, s, out, run.n);
+    }
     for (int64_t i = 0; i < run.n; ++i) out[i] = level(x[i], z) * s;
     return;
   }
@@ -211,6 +270,14 @@ absl::Status Dequantize(const DequantizeAttributes& attributes, KernelContext& c
   }
   ElementType type = attributes.output_dtype;
   if (type == ElementType::kUndefined) type = context.input(1).type();
+  if (type == ElementType::kFloat && HasOneFloatScale(x_type, context)) {
+    return VisitType(WholeCodes(), x_type, [&]<typename X>(Tag<X>) {
+      return ByOneFloatScale<X, float, X>(
+          context, type, [](const X* x, float scale, X zero, float* out, int64_t n) {
+            plain_loops::Dequantize(x, zero, scale, out, n);
+          });
+    });
+  }
   ASSIGN_OR_RETURN(QuantizeOperands operands,
                    AlignQuantizeOperands(attributes.granularity, x_type, context));
   const bool direct = type == ElementType::kFloat && BitsOf(x_type) <= 16;
@@ -244,22 +311,22 @@ absl::Status DynamicQuantize(KernelContext& context) {
   const Tensor& x = context.input(0);
   float low = 0;
   float high = 0;
-  for (float value : x.span<float>()) {
-    low = value < low ? value : low;
-    high = value > high ? value : high;
-  }
+  quantize_kernels::WidenRange(x.data_as<float>(), x.size(), low, high);
   const float scale = high == low ? 1.0F / 255.0F : (high - low) / 255.0F;
   const float zero = std::nearbyint(std::clamp(-low / scale, 0.0F, 255.0F));
   ASSIGN_OR_RETURN(Tensor * y, context.Output(0, ElementType::kUint8, x.dims()));
   const auto zero_code = static_cast<uint8_t>(zero);
-  float quotient[kBlock];
-  for (int64_t begin = 0; begin < x.size(); begin += kBlock) {
-    const int64_t n = std::min(kBlock, x.size() - begin);
-    const float* from = x.data_as<float>() + begin;
-    for (int64_t i = 0; i < n; ++i) quotient[i] = from[i] / scale;
-    Saturate(quotient, &zero_code, 0, ElementType::kUint8, y->mutable_data_as<uint8_t>() + begin,
-             n);
-  }
+  context.ParallelFor(x.size(), ElementwiseOptions().grain, [&](int64_t begin, int64_t end) {
+    // From the end on, which caches still hold.
+    constexpr int64_t kPart = 16384;
+    while (begin < end) {
+      const int64_t part = std::max(begin, end - kPart);
+      quantize_kernels::Quantize(x.data_as<float>() + part, scale,
+                                 CodesOf(ElementType::kUint8, zero_code),
+                                 y->mutable_data_as<uint8_t>() + part, end - part);
+      end = part;
+    }
+  });
   ASSIGN_OR_RETURN(Tensor * scale_output, context.Output(1, ElementType::kFloat, {}));
   *scale_output->mutable_data_as<float>() = scale;
   ASSIGN_OR_RETURN(Tensor * zero_output, context.Output(2, ElementType::kUint8, {}));

@@ -7,6 +7,7 @@
 #include "ops/families.h"
 #include "ops/kernel_table.h"
 #include "ops/reduce_engine.h"
+#include "ops/reduce_kernels.h"
 
 namespace onnx_run {
 namespace {
@@ -30,14 +31,40 @@ double ValueOf(Accumulator<T> sum) {
   return static_cast<double>(static_cast<T>(sum));
 }
 
-template <typename T>
-struct SumReducer {
+// Sums of terms.
+template <typename T, Term kTerm>
+struct TermReducer {
   using Sum = Accumulator<T>;
   static Sum Identity() { return 0; }
-  static void Add(Sum& sum, T x) { sum = static_cast<Sum>(sum + static_cast<Sum>(x)); }
+  static void Add(Sum& sum, T x) {
+    const Sum value = static_cast<Sum>(x);
+    if constexpr (kTerm == Term::kSquare) {
+      sum = static_cast<Sum>(sum + value * value);
+    } else if constexpr (kTerm == Term::kMagnitude) {
+      sum = static_cast<Sum>(x < 0 ? sum - value : sum + value);
+    } else {
+      sum = static_cast<Sum>(sum + value);
+    }
+  }
   static void Merge(Sum& sum, Sum other) { sum = static_cast<Sum>(sum + other); }
   static T Finish(Sum sum, int64_t /*count*/) { return static_cast<T>(sum); }
+
+  static bool Block(const T* x, int64_t n, Sum& sum) requires std::is_floating_point_v<T> {
+    sum = GetReduceLoops<T>().sum[static_cast<int>(kTerm)](x, n);
+    return true;
+  }
+  static void AddRows(const T* const* rows, int count, Sum* sums,
+                      int64_t n) requires std::is_floating_point_v<T> {
+    GetReduceLoops<T>().add_rows[static_cast<int>(kTerm)](rows, count, sums, n);
+  }
 };
+template <typename T>
+using SumReducer = TermReducer<T, Term::kElement>;
+template <typename T>
+using SumSquareReducer = TermReducer<T, Term::kSquare>;
+template <typename T>
+using L1Reducer = TermReducer<T, Term::kMagnitude>;
+
 template <typename T>
 struct MeanReducer : SumReducer<T> {
   static T Finish(Accumulator<T> sum, int64_t count) {
@@ -55,32 +82,19 @@ struct LogSumReducer : SumReducer<T> {
   }
 };
 template <typename T>
-struct SumSquareReducer : SumReducer<T> {
-  using Sum = Accumulator<T>;
-  static void Add(Sum& sum, T x) {
-    sum = static_cast<Sum>(sum + static_cast<Sum>(x) * static_cast<Sum>(x));
-  }
-};
-template <typename T>
 struct L2Reducer : SumSquareReducer<T> {
   static T Finish(Accumulator<T> sum, int64_t /*count*/) {
     return static_cast<T>(std::sqrt(ValueOf<T>(sum)));
   }
 };
+
 template <typename T>
-struct L1Reducer : SumReducer<T> {
-  using Sum = Accumulator<T>;
-  static void Add(Sum& sum, T x) {
-    const Sum value = static_cast<Sum>(x);
-    sum = static_cast<Sum>(x < 0 ? sum - value : sum + value);
-  }
-};
-template <typename T>
-struct ProdReducer : SumReducer<T> {
+struct ProdReducer {
   using Sum = Accumulator<T>;
   static Sum Identity() { return 1; }
   static void Add(Sum& sum, T x) { sum = static_cast<Sum>(sum * static_cast<Sum>(x)); }
   static void Merge(Sum& sum, Sum other) { sum = static_cast<Sum>(sum * other); }
+  static T Finish(Sum sum, int64_t /*count*/) { return static_cast<T>(sum); }
 };
 
 // NaN wins over every number.
@@ -94,9 +108,12 @@ struct MaxReducer {
   static void Add(Sum& sum, T x) { sum = sum > x || sum != sum ? sum : x; }
   static void Merge(Sum& sum, Sum other) { Add(sum, other); }
   static T Finish(Sum sum, int64_t /*count*/) { return sum; }
+  static bool Block(const T* x, int64_t n, Sum& sum) requires std::is_floating_point_v<T> {
+    return GetReduceLoops<T>().greatest(x, n, sum);
+  }
 };
 template <typename T>
-struct MinReducer : MaxReducer<T> {
+struct MinReducer {
   using Sum = T;
   static Sum Identity() {
     using Limits = std::numeric_limits<T>;
@@ -104,6 +121,10 @@ struct MinReducer : MaxReducer<T> {
   }
   static void Add(Sum& sum, T x) { sum = sum < x || sum != sum ? sum : x; }
   static void Merge(Sum& sum, Sum other) { Add(sum, other); }
+  static T Finish(Sum sum, int64_t /*count*/) { return sum; }
+  static bool Block(const T* x, int64_t n, Sum& sum) requires std::is_floating_point_v<T> {
+    return GetReduceLoops<T>().least(x, n, sum);
+  }
 };
 
 // log(sum(e^x)) as max + log(sum(e^(x - max))), so that nothing overflows.

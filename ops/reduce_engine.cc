@@ -12,14 +12,24 @@ absl::StatusOr<ReduceAttributes> ParseReduce(const NodeInfo& node) {
 absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   const int rank = data.rank();
-  Dims given(attributes.axes.begin(), attributes.axes.end());
+  absl::Span<const int64_t> given = attributes.axes;
+  Dims read;
   if (context.has_input(1)) {
-    ASSIGN_OR_RETURN(given, ReadInts(context.input(1)));
+    const Tensor& axes = context.input(1);
+    if (axes.type() == ElementType::kInt64) {
+      given = axes.span<int64_t>();
+    } else {
+      ASSIGN_OR_RETURN(read, ReadInts(axes));
+      given = read;
+    }
   }
-  ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(given, rank));
-  const bool all = axes.empty() && !attributes.noop_with_empty_axes;
+  const bool all = given.empty() && !attributes.noop_with_empty_axes;
   absl::InlinedVector<bool, 8> is_reduced(static_cast<size_t>(rank), all);
-  for (const int axis : axes) is_reduced[axis] = true;
+  for (const int64_t axis : given) {
+    const int64_t index = axis < 0 ? axis + rank : axis;
+    if (index < 0 || index >= rank || is_reduced[index]) return NormalizeAxes(given, rank).status();
+    is_reduced[index] = true;
+  }
 
   ReducePlan plan;
   for (int d = 0; d < rank; ++d) {
@@ -65,11 +75,11 @@ void ForEachOffset(absl::Span<const ReducePlan::Axis> axes, int64_t offset,
 
 int64_t OffsetOf(absl::Span<const ReducePlan::Axis> axes, int64_t index) {
   int64_t offset = 0;
-  for (size_t d = axes.size(); d-- > 0;) {
+  for (size_t d = axes.size(); d-- > 1;) {
     offset += index % axes[d].dim * axes[d].stride;
     index /= axes[d].dim;
   }
-  return offset;
+  return axes.empty() ? 0 : offset + index * axes[0].stride;
 }
 
 }  // namespace reduce_internal

@@ -8,6 +8,10 @@
 //     static void Add(Sum& sum, T x);
 //     static void Merge(Sum& sum, const Sum& other);
 //     static T Finish(const Sum& sum, int64_t count);
+//     // May be there, where vectors do it (reduce_kernels.h), in the same order:
+//     static bool Block(const T* x, int64_t n, Sum& sum);  // of kLanes to kBlock elements; false:
+//                                                          // cannot
+//     static void AddRows(const T* const* rows, int count, Sum* sums, int64_t n);
 //   };
 //
 // Elements are accumulated in kLanes interleaved sums over blocks of kBlock elements, merged
@@ -25,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/dispatch.h"
+#include "ops/reduce_kernels.h"
 #include "runtime/kernel.h"
 #include "runtime/status_macros.h"
 #include "runtime/tensor.h"
@@ -62,7 +67,7 @@ namespace reduce_internal {
 
 inline constexpr int64_t kLanes = 16;
 inline constexpr int64_t kBlock = 4096;
-inline constexpr int64_t kColumns = 512;
+inline constexpr int64_t kColumns = 1024;
 inline constexpr int64_t kGrain = 32768;
 
 // Calls fn(offset) for each index of `axes`, in order.
@@ -83,6 +88,9 @@ ABSL_ATTRIBUTE_NOINLINE typename Reducer::Sum ReduceRow(const T* x, int64_t n) {
   int64_t i = 0;
   Sum sum = Reducer::Identity();
   if (n >= kLanes) {
+    if constexpr (requires { Reducer::Block(x, n, sum); }) {
+      if (Reducer::Block(x, n, sum)) return sum;
+    }
     Sum lanes[kLanes];
     std::fill_n(lanes, kLanes, sum);
     for (; i + kLanes <= n; i += kLanes) {
@@ -127,16 +135,34 @@ void ReduceColumns(const ReducePlan& plan, const T* data, int64_t n, T* out) {
   Sum part[kColumns];
   std::fill_n(total, n, Reducer::Identity());
   std::fill_n(part, n, Reducer::Identity());
+  const auto merge = [&] {
+    for (int64_t i = 0; i < n; ++i) Reducer::Merge(total[i], part[i]);
+    std::fill_n(part, n, Reducer::Identity());
+  };
   int rows = 0;
-  ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
-    const T* x = data + offset;
-    for (int64_t i = 0; i < n; ++i) Reducer::Add(part[i], x[i]);
-    if (++rows == kRows) {
-      for (int64_t i = 0; i < n; ++i) Reducer::Merge(total[i], part[i]);
-      std::fill_n(part, n, Reducer::Identity());
-      rows = 0;
-    }
-  });
+  if constexpr (requires(const T* const* some) { Reducer::AddRows(some, 1, part, n); }) {
+    constexpr int kSome = ReduceLoops<T>::kRows;
+    static_assert(kRows % kSome == 0);
+    const T* some[kSome];
+    ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
+      some[rows++ % kSome] = data + offset;
+      if (rows % kSome == 0) Reducer::AddRows(some, kSome, part, n);
+      if (rows == kRows) {
+        merge();
+        rows = 0;
+      }
+    });
+    if (rows % kSome != 0) Reducer::AddRows(some, rows % kSome, part, n);
+  } else {
+    ForEachOffset(plan.reduced, 0, [&](int64_t offset) {
+      const T* x = data + offset;
+      for (int64_t i = 0; i < n; ++i) Reducer::Add(part[i], x[i]);
+      if (++rows == kRows) {
+        merge();
+        rows = 0;
+      }
+    });
+  }
   for (int64_t i = 0; i < n; ++i) {
     Reducer::Merge(total[i], part[i]);
     out[i] = Reducer::Finish(total[i], plan.count);
@@ -157,22 +183,21 @@ void RunPlan(const ReducePlan& plan, const KernelContext& context, const T* data
     });
     return;
   }
-  // Pieces of at most kColumns neighbours.
+  // Neighbours side by side, at most kColumns of them; a thread's share is not too narrow, for
+  // memory is read ahead.
+  constexpr int64_t kNarrow = 256;
   const int64_t columns = plan.kept.back().dim;
-  const int64_t pieces = (columns + kColumns - 1) / kColumns;
-  const int64_t rows = plan.outputs / columns;
   const absl::Span<const ReducePlan::Axis> outer(plan.kept.data(), plan.kept.size() - 1);
-  const int64_t work = plan.count * std::min(columns, kColumns);
-  context.ParallelFor(rows * pieces, std::max<int64_t>(1, kGrain / work),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t piece = begin; piece < end; ++piece) {
-                          const int64_t row = piece / pieces;
-                          const int64_t column = piece % pieces * kColumns;
-                          ReduceColumns<Reducer>(plan, data + OffsetOf(outer, row) + column,
-                                                 std::min(kColumns, columns - column),
-                                                 out + row * columns + column);
-                        }
-                      });
+  context.ParallelFor(
+      plan.outputs, std::max(kNarrow, kGrain / plan.count), [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t column = begin % columns;
+          const int64_t n = std::min({kColumns, columns - column, end - begin});
+          ReduceColumns<Reducer>(plan, data + OffsetOf(outer, begin / columns) + column, n,
+                                 out + begin);
+          begin += n;
+        }
+      });
 }
 
 }  // namespace reduce_internal
@@ -182,20 +207,20 @@ template <template <typename> typename Reducer, typename List>
 absl::Status Reduce(const ReduceAttributes& attributes, KernelContext& context) {
   ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(attributes, context));
   const ElementType type = context.input(0).type();
-  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
-  const auto run = [&](Tensor& result) {
+  const auto run = [&](const Tensor& data, Tensor& result) {
     return VisitType(List(), type, [&]<typename T>(Tag<T>) {
       reduce_internal::RunPlan<Reducer<T>>(plan, context, data.data_as<T>(),
                                            result.mutable_data_as<T>());
       return absl::OkStatus();
     });
   };
-  if (data.type() == type) {
+  if (!NeedsWidening(type)) {
     ASSIGN_OR_RETURN(Tensor * output, context.Output(0, type, plan.output_dims));
-    return run(*output);
+    return run(context.input(0), *output);
   }
+  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
   ASSIGN_OR_RETURN(Tensor result, context.Allocate(data.type(), plan.output_dims));
-  RETURN_IF_ERROR(run(result));
+  RETURN_IF_ERROR(run(data, result));
   return SetOutputNarrowed(context, 0, std::move(result), type);
 }
 

@@ -6,6 +6,7 @@
 #include "ops/axis_rows.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/reduce_kernels.h"
 
 namespace onnx_run {
 namespace {
@@ -68,6 +69,14 @@ absl::StatusOr<ArgAttributes> ParseArg(const NodeInfo& node) {
 // The index of the extreme element; NaN is more extreme than every number.
 template <bool kMax, typename T>
 int64_t IndexOfExtreme(const T* x, int64_t n, bool last) {
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr int64_t kWorthwhile = 16;
+    T extreme;
+    const ReduceLoops<T>& loops = GetReduceLoops<T>();
+    if (n >= kWorthwhile && (kMax ? loops.greatest : loops.least)(x, n, extreme)) {
+      return last ? loops.find_last(x, n, extreme) : loops.find_first(x, n, extreme);
+    }
+  }
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i) {
     const bool better = kMax ? x[i] > x[best] : x[i] < x[best];

@@ -19,7 +19,8 @@ absl::StatusOr<absl::InlinedVector<int, 6>> NormalizeAxes(absl::Span<const int64
   absl::InlinedVector<int, 6> result;
   absl::InlinedVector<bool, 8> seen(static_cast<size_t>(rank), false);
   for (const int64_t given : axes) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, rank));
+    if (given < -rank || given >= rank) return NormalizeAxis(given, rank).status();
+    const int axis = static_cast<int>(given < 0 ? given + rank : given);
     if (seen[axis]) {
       return absl::InvalidArgumentError(absl::StrCat("axis ", given, " comes twice in the axes"));
     }
@@ -30,6 +31,10 @@ absl::StatusOr<absl::InlinedVector<int, 6>> NormalizeAxes(absl::Span<const int64
 }
 
 absl::StatusOr<Dims> ReadInts(const Tensor& tensor) {
+  if (tensor.type() == ElementType::kInt64) {
+    const absl::Span<const int64_t> values = tensor.span<int64_t>();
+    return Dims(values.begin(), values.end());
+  }
   Dims result(static_cast<size_t>(tensor.size()));
   RETURN_IF_ERROR(
       Convert(tensor.data(), tensor.type(), result.data(), ElementType::kInt64, tensor.size()));

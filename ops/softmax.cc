@@ -7,6 +7,7 @@
 #include "ops/axis_rows.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/reduce_kernels.h"
 #include "ops/vector_math.h"
 
 namespace onnx_run {
@@ -33,18 +34,10 @@ absl::StatusOr<AxisView> ViewOf(const SoftmaxAttributes& attributes, const Tenso
 // NaN where there is one.
 template <typename T>
 T MaxOf(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 16;
-  T lanes[kLanes];
-  std::fill_n(lanes, kLanes, x[0]);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[j] = lanes[j] > x[i + j] || lanes[j] != lanes[j] ? lanes[j] : x[i + j];
-    }
-  }
+  constexpr int64_t kWorthwhile = 16;
   T max = x[0];
-  for (const T lane : lanes) max = max > lane || max != max ? max : lane;
-  for (; i < n; ++i) max = max > x[i] || max != max ? max : x[i];
+  if (n >= kWorthwhile && GetReduceLoops<T>().greatest(x, n, max)) return max;
+  for (int64_t i = 0; i < n; ++i) max = max > x[i] || max != max ? max : x[i];
   return max;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "ops/transpose_kernels.h"
 #include "runtime/convert/convert.h"
 #include "runtime/status_macros.h"
 
@@ -66,6 +67,9 @@ struct WholeElements {
   // so that both sides stay in cache lines that were just touched.
   void CopyTransposed(int64_t f, int64_t t, int64_t rows, int64_t columns,
                       int64_t from_column_stride, int64_t to_row_stride) const {
+    if constexpr (std::is_integral_v<T>) {
+      return TransposeMatrix(from + f, from_column_stride, to + t, to_row_stride, rows, columns);
+    }
     constexpr int64_t kSquare = 16;
     const int64_t full_rows = rows / kSquare * kSquare;
     const int64_t full_columns = columns / kSquare * kSquare;
@@ -154,7 +158,7 @@ void CopyAxes(const Elements& elements, const Axes& axes, int64_t f, int64_t t) 
   if constexpr (requires { elements.CopyTransposed(f, t, f, f, f, f); }) {
     // A dimension along which the source lies in order, for a destination whose last one does.
     for (size_t d = outer.size(); last.to == 1 && last.from != 1 && last.from != 0 && d-- > 0;) {
-      if (outer[d].from != 1 || outer[d].dim < 4) continue;
+      if (outer[d].from != 1) continue;
       Axes rest(outer.begin(), outer.end());
       rest.erase(rest.begin() + static_cast<ptrdiff_t>(d));
       ForEachRow(rest, f, t, [&](int64_t from, int64_t to) {

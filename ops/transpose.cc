@@ -1,5 +1,5 @@
 // Transpose, all versions: one strided copy.
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,21 +23,26 @@ absl::StatusOr<TransposeAttributes> ParseTranspose(const NodeInfo& node) {
 absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   const int rank = data.rank();
-  std::vector<int64_t> perm = attributes.perm;
+  absl::Span<const int64_t> perm = attributes.perm;
+  Dims reversed;
   if (perm.empty()) {
-    for (int d = rank - 1; d >= 0; --d) perm.push_back(d);
+    for (int d = rank - 1; d >= 0; --d) reversed.push_back(d);
+    perm = reversed;
   }
-  ASSIGN_OR_RETURN(const auto axes, NormalizeAxes(perm, rank));
-  if (static_cast<int>(axes.size()) != rank) {
+  if (static_cast<int>(perm.size()) != rank) {
+    RETURN_IF_ERROR(NormalizeAxes(perm, rank).status());
     return absl::InvalidArgumentError(
-        absl::StrCat("attribute \"perm\" has ", axes.size(), " axes, the input's rank is ", rank));
+        absl::StrCat("attribute \"perm\" has ", perm.size(), " axes, the input's rank is ", rank));
   }
-  const Dims strides = StridesOf(data.dims());
+  Dims strides = StridesOf(data.dims());
   Dims dims(static_cast<size_t>(rank));
   Dims from(static_cast<size_t>(rank));
   for (int d = 0; d < rank; ++d) {
-    dims[d] = data.dim(axes[d]);
-    from[d] = strides[axes[d]];
+    const int64_t axis = perm[d] < 0 ? perm[d] + rank : perm[d];
+    // Each stride is taken once.
+    if (axis < 0 || axis >= rank || strides[axis] < 0) return NormalizeAxes(perm, rank).status();
+    dims[d] = data.dim(static_cast<int>(axis));
+    from[d] = std::exchange(strides[axis], -1);
   }
   ASSIGN_OR_RETURN(Tensor * output, MoveOutput(context, 0, data.type(), dims));
   CopyBox(context, data.type(), dims, {data.data(), 0, from},

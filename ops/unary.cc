@@ -7,6 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/plain_loops.h"
 #include "ops/vector_math.h"
 
 namespace onnx_run {
@@ -45,17 +46,29 @@ struct FloorOp {
   T operator()(T x) const {
     return std::floor(x);
   }
+  template <typename T>
+  void Loop(const T* x, T* out, int64_t n) const {
+    plain_loops::Floor(x, out, n);
+  }
 };
 struct CeilOp {
   template <typename T>
   T operator()(T x) const {
     return std::ceil(x);
   }
+  template <typename T>
+  void Loop(const T* x, T* out, int64_t n) const {
+    plain_loops::Ceil(x, out, n);
+  }
 };
 struct RoundOp {  // halves to even
   template <typename T>
   T operator()(T x) const {
     return std::nearbyint(x);
+  }
+  template <typename T>
+  void Loop(const T* x, T* out, int64_t n) const {
+    plain_loops::RoundToEven(x, out, n);
   }
 };
 struct SqrtOp {

@@ -259,6 +259,9 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
           Value(Optional(input.type.inner != nullptr ? *input.type.inner : Type(), nullptr));
     }
   }
+  // What the last run left there is given up first: this run may then use its memory, which caches
+  // still hold.
+  for (Value& output : outputs) output.Reset();
   absl::Status status = Executor::Run(*plan, *frame, environment);
   if (status.ok()) status = Executor::TakeOutputs(*plan, *frame, outputs);
   plan->ReleaseFrame(frame);

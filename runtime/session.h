@@ -107,8 +107,8 @@ class Session {
   absl::Span<const std::string> warnings() const;
   const Model& model() const;
 
-  // Positional: `inputs` in the order of inputs(), absent values for defaults; `outputs` gets one
-  // value for each of outputs(), each with memory of its own. Safe from many threads.
+  // Positional: `inputs` in the order of inputs(), absent values for defaults; `outputs` lets go of
+  // what it holds and gets one value for each of outputs(), in own memory. Safe from many threads.
   absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
                    const RunOptions& options = {}) const;
   // By name. A name that the model does not have, or a missing one, is an error.

@@ -10,9 +10,9 @@
 #include <random>
 #include <thread>
 
-#include "hwy/targets.h"
 #include "runtime/convert/kernels.h"
 #include "tests/unit/convert_test_util.h"
+#include "tests/unit/target_test_util.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -34,27 +34,6 @@ constexpr int64_t kRandomValues = 200'000;
 #else
 constexpr int64_t kRandomValues = 10'000'000;
 #endif
-
-std::vector<int64_t> Targets() {
-  convert_internal::ForceTargetForTest(0);
-  std::vector<int64_t> targets;
-  const int64_t supported = hwy::SupportedTargets();
-  for (int bit = 0; bit < 62; ++bit) {
-    if ((supported >> bit & 1) != 0) targets.push_back(int64_t{1} << bit);
-  }
-  return targets;
-}
-
-// Runs fn for every target, with that target in force.
-template <typename Fn>
-void ForEachTarget(Fn fn) {
-  for (const int64_t target : Targets()) {
-    convert_internal::ForceTargetForTest(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    fn();
-  }
-  convert_internal::ForceTargetForTest(0);
-}
 
 std::vector<ConvertOptions> OptionsOf(E to) {
   if (!IsFloat(to) || BitsOf(to) != 8) return {{}};

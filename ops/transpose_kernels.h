@@ -1,0 +1,22 @@
+// Matrices whose rows become columns, compiled once for each instruction set.
+#ifndef ONNX_RUN_OPS_TRANSPOSE_KERNELS_H_
+#define ONNX_RUN_OPS_TRANSPOSE_KERNELS_H_
+
+#include <cstdint>
+
+namespace onnx_run {
+
+// to[r * to_stride + c] = from[c * from_stride + r] for r < rows, c < columns, that are not 0. They
+// do not overlap.
+void TransposeMatrix(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride,
+                     int64_t rows, int64_t columns);
+void TransposeMatrix(const uint16_t* from, int64_t from_stride, uint16_t* to, int64_t to_stride,
+                     int64_t rows, int64_t columns);
+void TransposeMatrix(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride,
+                     int64_t rows, int64_t columns);
+void TransposeMatrix(const uint64_t* from, int64_t from_stride, uint64_t* to, int64_t to_stride,
+                     int64_t rows, int64_t columns);
+
+}  // namespace onnx_run
+
+#endif  // ONNX_RUN_OPS_TRANSPOSE_KERNELS_H_
