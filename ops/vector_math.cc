@@ -91,10 +91,6 @@ ONNX_RUN_INLINE double LogOf(double x) {
   return x < 0 ? std::numeric_limits<double>::quiet_NaN() : y;
 }
 
-ONNX_RUN_INLINE double TanhOf(double x) {
-  const double e = ExpMinus1Of(Clamp(x + x, -40.0, 40.0));
-  return x == 0 ? x : e / (e + 2.0);  // -0 stays
-}
 ONNX_RUN_INLINE double SigmoidOf(double x) { return 1.0 / (1.0 + ExpOf(-x)); }
 ONNX_RUN_INLINE double SoftplusOf(double x) {
   const double t = ExpOf(x < 0 ? x : -x);
@@ -114,16 +110,6 @@ ONNX_RUN_INLINE double ErfcOfPositive(double a) {
       0x1.221f2d3b64880p-17, -0x1.4bc4a1ccbfcdap-16, -0x1.49cb62d6c34c3p-18};
   const double y = ExpOf(-(a * a)) * Polynomial(kScaledErfc, t) / (1.0 + 2.0 * a);
   return a > 10.5 ? 0.0 : y;  // 0 as a float
-}
-ONNX_RUN_INLINE double ErfOf(double x) {
-  const double a = x < 0 ? -x : x;
-  // erf(x) / x in x^2 on [0, 1], relative error 2^-40
-  constexpr double kErf[] = {0x1.20dd750428ac3p+0,  -0x1.812746ada6b7ep-2,  0x1.ce2f2093adb30p-4,
-                             -0x1.b82cb88048315p-6, 0x1.5658660126f85p-8,   -0x1.bfdee5cfae062p-11,
-                             0x1.f567b4a4cd559p-14, -0x1.d2488f3d9491fp-17, 0x1.1b63e246cd950p-20};
-  const double far = 1.0 - ErfcOfPositive(a);
-  const double near = x * Polynomial(kErf, x * x);
-  return a < 1.0 ? near : (x < 0 ? -far : far);
 }
 ONNX_RUN_INLINE double GeluOf(double x) {
   constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
@@ -159,10 +145,7 @@ void Loop(const float* x, float* out, int64_t n) {
 // HWY_EXPORT takes functions that are not templates.
 void ExpLoop(const float* x, float* out, int64_t n) { Loop<ExpOf>(x, out, n); }
 void LogLoop(const float* x, float* out, int64_t n) { Loop<LogOf>(x, out, n); }
-void TanhLoop(const float* x, float* out, int64_t n) { Loop<TanhOf>(x, out, n); }
-void SigmoidLoop(const float* x, float* out, int64_t n) { Loop<SigmoidOf>(x, out, n); }
 void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
-void ErfLoop(const float* x, float* out, int64_t n) { Loop<ErfOf>(x, out, n); }
 void GeluLoop(const float* x, float* out, int64_t n) { Loop<GeluOf>(x, out, n); }
 void GeluTanhLoop(const float* x, float* out, int64_t n) { Loop<GeluTanhOf>(x, out, n); }
 void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
@@ -221,18 +204,10 @@ HWY_EXPORT(ExpLoop);
 void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n); }
 HWY_EXPORT(LogLoop);
 void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n); }
-HWY_EXPORT(TanhLoop);
-void Tanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, out, n); }
-HWY_EXPORT(SigmoidLoop);
-void Sigmoid(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(SigmoidLoop)(x, out, n);
-}
 HWY_EXPORT(SoftplusLoop);
 void Softplus(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
 }
-HWY_EXPORT(ErfLoop);
-void Erf(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ErfLoop)(x, out, n); }
 HWY_EXPORT(GeluLoop);
 void Gelu(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(GeluLoop)(x, out, n); }
 HWY_EXPORT(GeluTanhLoop);
