@@ -41,6 +41,17 @@ const Function kFunctions[] = {
     {"Exp", vector_math::Exp, [](double x) { return std::exp(x); }, 0.5001, false, 1},
     {"Log", vector_math::Log, [](double x) { return std::log(x); }, 0.5001},
     {"Tanh", vector_math::Tanh, [](double x) { return std::tanh(x); }, 0.513, true, 1},
+    {"Sin", vector_math::Sin, [](double x) { return std::sin(x); }, 0.5001, true},
+    {"Cos", vector_math::Cos, [](double x) { return std::cos(x); }, 0.5001},
+    {"Tan", vector_math::Tan, [](double x) { return std::tan(x); }, 0.5002, true},
+    {"Asin", vector_math::Asin, [](double x) { return std::asin(x); }, 0.5001, true, 1},
+    {"Acos", vector_math::Acos, [](double x) { return std::acos(x); }, 0.5001, false, -1},
+    {"Atan", vector_math::Atan, [](double x) { return std::atan(x); }, 0.5001, true, 1},
+    {"Sinh", vector_math::Sinh, [](double x) { return std::sinh(x); }, 0.5001, true, 1},
+    {"Cosh", vector_math::Cosh, [](double x) { return std::cosh(x); }, 0.5001},
+    {"Asinh", vector_math::Asinh, [](double x) { return std::asinh(x); }, 0.5001, true, 1},
+    {"Acosh", vector_math::Acosh, [](double x) { return std::acosh(x); }, 0.5001},
+    {"Atanh", vector_math::Atanh, [](double x) { return std::atanh(x); }, 0.5001, true},
     {"Sigmoid", vector_math::Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 0.535, false,
      1},
     {"Softplus", vector_math::Softplus, SoftplusOf, 0.5001, false, 1},
@@ -140,8 +151,11 @@ TEST(VectorMath, NearlyCorrectlyRoundedAmongNeighbours) {
       const float start = static_cast<float>(i) / 32;
       EXPECT_EQ(Check(f, std::bit_cast<uint32_t>(start) - 16 * (i != 0), 64, 1), "");
     }
-    for (const float start : {9.02F, 3.93F, -87.34F, -103.98F, 88.72F, 0x1p-126F, 0x1p-101F}) {
-      EXPECT_EQ(Check(f, std::bit_cast<uint32_t>(start) - 2048, 4096, 1), "");
+    for (const float start :
+         {9.02F, 3.93F, -87.34F, -103.98F, 88.72F, 0x1p-126F, 0x1p-101F, 0x1p20F, kInf, 1.0F}) {
+      for (const float signed_start : {start, -start}) {
+        EXPECT_EQ(Check(f, std::bit_cast<uint32_t>(signed_start) - 2048, 4096, 1), "");
+      }
     }
   }
 }
@@ -150,6 +164,42 @@ TEST(VectorMath, NearlyCorrectlyRoundedAmongNeighbours) {
 TEST(VectorMath, Exhaustive) {
   if (std::getenv("ONNX_RUN_EXHAUSTIVE") == nullptr) GTEST_SKIP() << "wants ONNX_RUN_EXHAUSTIVE=1";
   for (const Function& f : kFunctions) EXPECT_EQ(CheckAll(f, 1), "");
+}
+
+// As C's pow, of all kinds of bases and exponents with one another.
+TEST(VectorMath, PowLikeTheLibrary) {
+  std::vector<float> values = {0,     1,      2,        3,     0.5F,  1.5F,   2.5F,   4,     7,
+                               1e-3F, 0.999F, 16777215, 1e10F, 3e38F, 1e-45F, 1e-30F, 88.7F, kInf};
+  for (size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
+  values.push_back(kNan);
+  for (int i = 0; i < 200; ++i) values.push_back(std::ldexp(1.0F + i / 200.0F, i % 9 - 4));
+  std::vector<float> x;
+  std::vector<double> y;
+  for (const float base : values) {
+    for (const float exponent : values) {
+      x.push_back(base);
+      y.push_back(exponent);
+    }
+  }
+  std::vector<float> power(x.size());
+  vector_math::Pow(x.data(), y.data(), 1, power.data(), static_cast<int64_t>(x.size()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double right = std::pow(static_cast<double>(x[i]), y[i]);
+    const float rounded = static_cast<float>(right);
+    float one = 0;
+    vector_math::Pow(&x[i], &y[i], 0, &one, 1);
+    SCOPED_TRACE(std::to_string(x[i]) + " to " + std::to_string(y[i]));
+    ASSERT_EQ(std::isnan(power[i]), std::isnan(right));
+    ASSERT_TRUE(std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(power[i]) ||
+                std::isnan(right));
+    if (std::isnan(right)) continue;
+    ASSERT_EQ(std::signbit(power[i]), std::signbit(right));
+    if (std::isinf(rounded)) {
+      ASSERT_EQ(power[i], rounded);
+    } else {
+      ASSERT_LE(std::abs(power[i] - right), 0.5002 * UlpOf(right));
+    }
+  }
 }
 
 TEST(VectorMath, SameBitsByEveryTarget) {
