@@ -10,8 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "hwy/highway.h"
+#include "ops/vector_float_tables.h"
 
 #ifndef ONNX_RUN_INLINE
 #define ONNX_RUN_INLINE HWY_INLINE HWY_ATTR
@@ -97,6 +99,67 @@ ONNX_RUN_INLINE hn::Vec<D> LookUp32(D d, const hn::TFromD<D> (&table)[32], VI in
   return hn::GatherIndex(d, table,
                          hn::BitCast(di, hn::And(hn::BitCast(du, index), hn::Set(du, 31U))));
 #endif
+}
+
+// y, but x where it is above 6, and NaN where it is -infinity: the ends of functions that are x
+// times one that goes from 0 to 1. The sign is x's.
+template <class V>
+ONNX_RUN_INLINE V WithEnds(V y, V x) {
+  const hn::DFromV<V> d;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  y = hn::IfThenElse(hn::Gt(x, hn::Set(d, 6.0F)), x, y);
+  const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+  return hn::CopySign(hn::IfThenElse(hn::Eq(x, hn::Set(d, -kInfinity)), nan, y), x);
+}
+
+template <class V>
+struct ExpFactors {
+  hn::VFromD<hn::RebindToUnsigned<hn::DFromV<V>>>
+      bits;  // of a float; the exponent may have wrapped
+  V minus1;
+};
+// e^-(z + z_low) = bits * (1 + minus1), |minus1| < 0.011, to a relative error of about 2^-31. |z|
+// is at most 120, z_low small beside it.
+template <class V>
+ONNX_RUN_INLINE ExpFactors<V> ExpOfMinus(V z, V z_low) {
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  // -z = n ln2 / 32 - r, |r| <= ln2 / 64; n is in the low bits of `shifted`.
+  const V rounder = hn::Set(d, 0x1.8p23F);
+  const V shifted = Fma(z, hn::Set(d, -0x1.715476p5F), rounder);
+  const V n = hn::Sub(shifted, rounder);
+  V r = Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
+  r = hn::Add(Fma(n, hn::Set(d, -0x1.05c61p-34F), r), z_low);
+  const auto index = hn::BitCast(du, shifted);
+  return {hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index)),
+          Fma(hn::Mul(r, r), Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F)),
+              hn::Sub(LookUp32(d, kPowerRest, index), r))};
+}
+
+template <class V>
+struct Pair {
+  V high;
+  V low;  // small beside high
+};
+// f(a) for 0 <= a <= kTable.bound, and NaN. `kTable` is a template argument so that the compiler
+// may keep rows in registers.
+template <const SegmentTable& kTable, class V>
+ONNX_RUN_INLINE Pair<V> BySegments(V a) {
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const V u = Fma(a, hn::Set(d, kTable.scale), hn::Set(d, 1.0F));
+  const auto segment = hn::ShiftRight<20>(hn::BitCast(du, u));
+  const auto row = [&](int i) HWY_ATTR { return LookUp32(d, kTable.rows[i], segment); };
+  const V t = hn::Sub(a, row(0));  // exact
+  const V value = row(1);
+  const V slope = row(2);
+  const V s = Fma(t, slope, value);
+  const V lost = Fma(t, slope, hn::Sub(value, s));
+  V k = Fma(row(7), t, row(6));
+  k = Fma(k, t, row(5));
+  k = Fma(k, t, row(4));
+  k = Fma(k, t, row(3));
+  return {s, Fma(k, t, lost)};
 }
 
 // out[i] = fn(x[i]), by vectors; the last few in a vector of their own, whose other lanes are 0.

@@ -82,28 +82,6 @@ ONNX_RUN_INLINE double SoftplusOf(double x) {
   return (x < 0 ? 0 : x) + log1p;
 }
 
-// erfc(a) for a >= 0 and NaN: e^(-a^2) / (1 + 2 a) times a function that is nearly constant.
-ONNX_RUN_INLINE double ErfcOfPositive(double a) {
-  const double t = (a - 3.0) / (a + 3.0);
-  // (1 + 2 a) e^(a^2) erfc(a) in t, relative error 2^-41
-  constexpr double kScaledErfc[] = {
-      0x1.40c522d7e4615p+0,  -0x1.15c084bbeed53p-3,  -0x1.85a15c532da98p-5,  0x1.098366be93554p-3,
-      -0x1.e88b807f4a099p-4, 0x1.17ca23ec5a5bep-4,   -0x1.8574c1ff057a9p-6,  0x1.4b8e0f998264cp-9,
-      0x1.ef23d34b73806p-10, -0x1.9948edcc9a603p-11, -0x1.bdb8fc6cc98fcp-14, 0x1.099dcdbc0a137p-13,
-      0x1.221f2d3b64880p-17, -0x1.4bc4a1ccbfcdap-16, -0x1.49cb62d6c34c3p-18};
-  const double y = ExpOf(-(a * a)) * Polynomial(kScaledErfc, t) / (1.0 + 2.0 * a);
-  return a > 10.5 ? 0.0 : y;  // 0 as a float
-}
-ONNX_RUN_INLINE double GeluOf(double x) {
-  constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
-  const double far = ErfcOfPositive((x < 0 ? -x : x) * kSqrtHalf);
-  return 0.5 * x * (x < 0 ? far : 2.0 - far);
-}
-ONNX_RUN_INLINE double GeluTanhOf(double x) {
-  constexpr double kSqrt2OverPi = 0x1.9884533d43651p-1;
-  // (1 + tanh u) / 2 is sigmoid(2 u).
-  return x * SigmoidOf(2.0 * kSqrt2OverPi * (x + 0.044715 * (x * x * x)));
-}
 ONNX_RUN_INLINE double MishOf(double x) {
   const double e = ExpOf(x > 40.0 ? 40.0 : x);
   const double q = e * (e + 2.0);
@@ -119,8 +97,6 @@ void AsinhLoop(const float* x, float* out, int64_t n) { Loop<AsinhOf>(x, out, n)
 void AcoshLoop(const float* x, float* out, int64_t n) { Loop<AcoshOf>(x, out, n); }
 void AtanhLoop(const float* x, float* out, int64_t n) { Loop<AtanhOf>(x, out, n); }
 void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
-void GeluLoop(const float* x, float* out, int64_t n) { Loop<GeluOf>(x, out, n); }
-void GeluTanhLoop(const float* x, float* out, int64_t n) { Loop<GeluTanhOf>(x, out, n); }
 void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
 
 struct PowFunction {
@@ -222,12 +198,6 @@ void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n)
 HWY_EXPORT(SoftplusLoop);
 void Softplus(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
-}
-HWY_EXPORT(GeluLoop);
-void Gelu(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(GeluLoop)(x, out, n); }
-HWY_EXPORT(GeluTanhLoop);
-void GeluTanh(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(GeluTanhLoop)(x, out, n);
 }
 HWY_EXPORT(MishLoop);
 void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishLoop)(x, out, n); }

@@ -1,4 +1,4 @@
-// Tanh and Erf by tables, in float.
+// Tanh, Erf and Gelu by tables, in float.
 //
 // 32 segments of |x|, each with a polynomial in t = |x| - center (exact) whose first two terms are
 // kept to more than float's precision: s = value + slope t rounded, r what the rounding lost. All
@@ -23,11 +23,6 @@
 namespace onnx_run::vector_math {
 namespace {
 
-struct SegmentTable {
-  float scale;  // the segment is told by |x| * scale + 1 in [1, 16)
-  float bound;  // from here on f is 1
-  alignas(64) float rows[8][32];
-};
 #include "ops/segment_tables.inc"
 
 }  // namespace
@@ -38,27 +33,14 @@ HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
 
-// f(x) for an odd function f with f(x) = slope x near 0. `kTable` is a template argument so that
-// the compiler may keep rows in registers.
+// f(x) for an odd function f that is 1 from the table's bound on.
 template <const SegmentTable& kTable, class V>
 ONNX_RUN_INLINE V OddBySegments(V x) {
   const hn::DFromV<V> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  // In this order NaN stays. Infinity becomes the bound.
+  // In this order NaN stays.
   const V a = MinOrSecond(hn::Set(d, kTable.bound), hn::Abs(x));
-  const V u = Fma(a, hn::Set(d, kTable.scale), hn::Set(d, 1.0F));
-  const auto segment = hn::ShiftRight<20>(hn::BitCast(du, u));
-  const auto row = [&](int i) HWY_ATTR { return LookUp32(d, kTable.rows[i], segment); };
-  const V t = hn::Sub(a, row(0));
-  const V value = row(1);
-  const V slope = row(2);
-  const V s = Fma(t, slope, value);
-  const V r = Fma(t, slope, hn::Sub(value, s));
-  V k = Fma(row(7), t, row(6));
-  k = Fma(k, t, row(5));
-  k = Fma(k, t, row(4));
-  k = Fma(k, t, row(3));
-  return hn::CopySign(hn::Add(s, Fma(k, t, r)), x);
+  const Pair<V> y = BySegments<kTable>(a);
+  return hn::CopySign(hn::Add(y.high, y.low), x);
 }
 
 struct TanhFunction {
@@ -96,6 +78,49 @@ struct ErfFunction {
 };
 void ErfSegments(const float* x, float* out, int64_t n) { MapVectors(ErfFunction(), x, out, n); }
 
+// x Phi(x), where Phi(-a) = e^(-a^2 / 2) tail(a).
+struct GeluFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const V zero = hn::Zero(d);
+    // Below -14.4 the result is -0, above 6 it is x. NaN stays.
+    const V c = MinOrSecond(hn::Set(d, 6.0F), MaxOrSecond(hn::Set(d, -14.4F), x));
+    const V a = hn::Abs(c);
+    const V half = hn::Mul(a, hn::Set(d, 0.5F));
+    const V z = hn::Mul(a, half);
+    const auto power = ExpOfMinus(z, Fma(a, half, hn::Neg(z)));
+    // Small results are computed times 2^64, so that nothing is subnormal on the way.
+    const V scale_unit = hn::Set(d, 0x1p-62F);
+    const auto scale_bits = hn::Set(du, 64U << 23);
+    const auto scaled = hn::RebindMask(du, hn::Lt(c, hn::Set(d, -8.0F)));
+    const V e = hn::BitCast(d, hn::IfThenElse(scaled, hn::Add(power.bits, scale_bits), power.bits));
+    // a Phi(-a) = g + g_low
+    const Pair<V> tail = BySegments<kTailTable>(a);
+    const V p = hn::Mul(a, tail.high);
+    const V p_low = Fma(a, tail.low, Fma(a, tail.high, hn::Neg(p)));
+    const V g = hn::Mul(e, p);
+    const V p_rest = Fma(e, p_low, Fma(e, p, hn::Neg(g)));
+    const V g_low = Fma(hn::Add(g, p_rest), power.minus1, p_rest);
+    // max(x, 0) - a Phi(-a) = high + low
+    const V positive = hn::Max(c, zero);
+    const V high = hn::Sub(positive, g);
+    const V low = hn::Sub(hn::Sub(hn::Sub(positive, high), g), g_low);
+    // Subnormal results are rounded where their last bit, then 2^-85, is: the last bit of 2^-62
+    // plus them. The fraction of that is the subnormal.
+    const auto tiny = hn::Lt(c, hn::Set(d, -13.146246F));
+    const V shifted = hn::IfThenElse(tiny, hn::Sub(high, scale_unit), high);
+    const V rest = hn::IfThenElseZero(tiny, hn::Sub(high, hn::Add(shifted, scale_unit)));
+    const V y = hn::Add(shifted, hn::Add(rest, low));
+    const auto offset = hn::IfThenElse(hn::RebindMask(du, tiny), hn::BitCast(du, scale_unit),
+                                       hn::IfThenElseZero(scaled, scale_bits));
+    const V unscaled = hn::BitCast(d, hn::Sub(hn::BitCast(du, y), offset));
+    return WithEnds(unscaled, x);
+  }
+};
+void GeluSegments(const float* x, float* out, int64_t n) { MapVectors(GeluFunction(), x, out, n); }
+
 }  // namespace
 }  // namespace onnx_run::vector_math::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -107,6 +132,9 @@ HWY_EXPORT(TanhSegments);
 void Tanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhSegments)(x, out, n); }
 HWY_EXPORT(ErfSegments);
 void Erf(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ErfSegments)(x, out, n); }
+
+HWY_EXPORT(GeluSegments);
+void Gelu(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(GeluSegments)(x, out, n); }
 
 }  // namespace onnx_run::vector_math
 #endif  // HWY_ONCE

@@ -12,58 +12,26 @@
 #include "ops/vector_float-inl.h"
 #include "ops/vector_math.h"
 
-#ifndef ONNX_RUN_OPS_SIGMOID_TABLES
-#define ONNX_RUN_OPS_SIGMOID_TABLES
-namespace onnx_run::vector_math {
-namespace {
-
-// 2^(j / 32) as float, its bits less j << 18; and by how much of itself that is too little.
-alignas(64) constexpr uint32_t kPower[32] = {
-    0x3f800000U, 0x3f7ecd87U, 0x3f7daac3U, 0x3f7c980fU, 0x3f7b95c2U, 0x3f7aa43aU, 0x3f79c3d3U,
-    0x3f78f4f0U, 0x3f7837f0U, 0x3f778d3aU, 0x3f76f532U, 0x3f767043U, 0x3f75fed7U, 0x3f75a15bU,
-    0x3f75583fU, 0x3f7523f6U, 0x3f7504f3U, 0x3f74fbafU, 0x3f7508a4U, 0x3f752c4dU, 0x3f75672aU,
-    0x3f75b9beU, 0x3f76248cU, 0x3f76a81eU, 0x3f7744fdU, 0x3f77fbb8U, 0x3f78ccdfU, 0x3f79b907U,
-    0x3f7ac0c7U, 0x3f7be4baU, 0x3f7d257dU, 0x3f7e83b3U};
-alignas(64) constexpr float kPowerRest[32] = {0.0F,
-                                              -0x1.947414p-25F,
-                                              0x1.8d96d4p-25F,
-                                              -0x1.dda2fcp-25F,
-                                              -0x1.9c0c22p-27F,
-                                              -0x1.a2fbb2p-25F,
-                                              0x1.964904p-25F,
-                                              -0x1.2b0dbcp-25F,
-                                              0x1.125002p-25F,
-                                              -0x1.cde8cep-26F,
-                                              0x1.370be4p-25F,
-                                              0x1.336de2p-30F,
-                                              -0x1.0a3550p-25F,
-                                              -0x1.c541b4p-26F,
-                                              -0x1.00d8acp-27F,
-                                              -0x1.6cb284p-25F,
-                                              0x1.26055cp-26F,
-                                              0x1.8b2bb8p-26F,
-                                              -0x1.05cb44p-25F,
-                                              -0x1.1c2142p-26F,
-                                              0x1.67a1cap-28F,
-                                              -0x1.348e56p-25F,
-                                              0x1.a3b5e4p-28F,
-                                              -0x1.0b7ec8p-25F,
-                                              -0x1.f9c304p-27F,
-                                              -0x1.e4c886p-26F,
-                                              -0x1.6961b4p-28F,
-                                              -0x1.b5151ep-28F,
-                                              -0x1.a5217cp-28F,
-                                              -0x1.ab7132p-26F,
-                                              0x1.61428ep-28F,
-                                              -0x1.2ad5f8p-27F};
-
-}  // namespace
-}  // namespace onnx_run::vector_math
-#endif  // ONNX_RUN_OPS_SIGMOID_TABLES
-
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
+
+// Of 1 + e (1 + q), that is `sum` and a small rest.
+template <class V>
+struct Reciprocal {
+  ONNX_RUN_INLINE Reciprocal(V e, V q) {
+    const V one = hn::Set(hn::DFromV<V>(), 1.0F);
+    sum = hn::Add(one, Fma(e, q, e));
+    rest = Fma(e, q, hn::Add(hn::Sub(hn::Max(one, e), sum), hn::Min(one, e)));
+    quotient = hn::Div(one, sum);
+  }
+  // x - y (sum + rest)
+  ONNX_RUN_INLINE V Remainder(V y, V x) const { return NegFma(y, rest, NegFma(y, sum, x)); }
+
+  V sum;
+  V rest;
+  V quotient;  // 1 / sum, rounded
+};
 
 struct SigmoidFunction {
   template <class V>
@@ -73,37 +41,66 @@ struct SigmoidFunction {
     const V one = hn::Set(d, 1.0F);
     // Beyond these the result is 0 or 1. NaN stays.
     const V z = MinOrSecond(hn::Set(d, 40.0F), MaxOrSecond(hn::Set(d, -104.0F), x));
-    // -z = n ln2 / 32 - r, |r| <= ln2 / 64; n is in the low bits of `shifted`.
-    const V rounder = hn::Set(d, 0x1.8p23F);
-    const V shifted = Fma(z, hn::Set(d, -0x1.715476p5F), rounder);
-    const V n = hn::Sub(shifted, rounder);
-    V r = Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
-    r = Fma(n, hn::Set(d, -0x1.05c61p-34F), r);
-    // e^-z = e (1 + q)
-    const auto index = hn::BitCast(du, shifted);
-    auto e_bits = hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index));
-    const V q = Fma(hn::Mul(r, r), Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F)),
-                    hn::Sub(LookUp32(d, kPowerRest, index), r));
+    const auto power = ExpOfMinus(z, hn::Zero(d));
     // Where the result is subnormal, it is computed times 2^64 (the 1 in 1 + e^-z does not count
     // there) and rounded where its last bit, then 2^-85, is: that is the last bit of 2^-62 plus it.
     const auto tiny = hn::Lt(z, hn::Set(d, -87.33654F));
     const auto tiny_bits = hn::RebindMask(du, tiny);
     const V unit = hn::Set(d, 0x1p-62F);
-    e_bits = hn::IfThenElse(tiny_bits, hn::Sub(e_bits, hn::Set(du, 64U << 23)), e_bits);
-    const V e = hn::BitCast(d, e_bits);
-    // 1 + e + e q = sum + rest
-    const V sum = hn::Add(one, Fma(e, q, e));
-    const V rest = Fma(e, q, hn::Add(hn::Sub(hn::Max(one, e), sum), hn::Min(one, e)));
-    const V quotient = hn::Div(one, sum);
-    V remainder = NegFma(quotient, rest, NegFma(quotient, sum, one));
+    const auto e_bits =
+        hn::IfThenElse(tiny_bits, hn::Sub(power.bits, hn::Set(du, 64U << 23)), power.bits);
+    const Reciprocal<V> r(hn::BitCast(d, e_bits), power.minus1);
+    const V quotient = r.quotient;
+    V remainder = r.Remainder(quotient, one);
     const V high = hn::IfThenElse(tiny, hn::Add(quotient, unit), quotient);
     const V low = hn::IfThenElseZero(tiny, hn::Sub(quotient, hn::Sub(high, unit)));
-    remainder = Fma(low, sum, remainder);
+    remainder = Fma(low, r.sum, remainder);
     // The fraction is the subnormal. (Operations on subnormals would be slow.)
     const auto y = hn::BitCast(du, Fma(quotient, remainder, high));
     return hn::BitCast(d, hn::IfThenElse(tiny_bits, hn::Sub(y, hn::BitCast(du, unit)), y));
   }
 };
+// x / (1 + e^-z), z = 2 sqrt(2 / pi) (x + 0.044715 x^3)
+struct GeluTanhFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const V one = hn::Set(d, 1.0F);
+    // Below -11 the result is -0, above 6 it is x. NaN stays.
+    const V c = MinOrSecond(hn::Set(d, 6.0F), MaxOrSecond(hn::Set(d, -11.0F), x));
+    // Each product as a pair of floats: 1 + 0.044715 x^2, 2 sqrt(2 / pi) x and z.
+    const V cubic = hn::Set(d, 0x1.6e4e26p-5F);
+    const V square = hn::Mul(c, c);
+    const V square_low = Fma(c, c, hn::Neg(square));
+    const V t = Fma(square, cubic, one);
+    const V t_low = Fma(square, hn::Set(d, 0x1.a9003ep-30F),
+                        Fma(square_low, cubic, Fma(square, cubic, hn::Sub(one, t))));
+    const V linear = hn::Set(d, 0x1.988454p+0F);
+    const V s = hn::Mul(c, linear);
+    const V s_low = Fma(c, hn::Set(d, -0x1.857936p-25F), Fma(c, linear, hn::Neg(s)));
+    const V z = hn::Mul(s, t);
+    const V z_low = Fma(s_low, t, Fma(s, t_low, Fma(s, t, hn::Neg(z))));
+    const auto power = ExpOfMinus(z, z_low);
+    // Small results are computed times 2^64, and rounded as Sigmoid's are; these are negative.
+    const auto scale = hn::IfThenElseZero(hn::RebindMask(du, hn::Lt(c, hn::Set(d, -9.6F))),
+                                          hn::Set(du, 64U << 23));
+    const Reciprocal<V> r(hn::BitCast(d, hn::Sub(power.bits, scale)), power.minus1);
+    const auto tiny = hn::Lt(c, hn::Set(d, -10.100637F));
+    const V unit = hn::Set(d, 0x1p-62F);
+    const V quotient = hn::Mul(c, r.quotient);
+    const V high = hn::IfThenElse(tiny, hn::Sub(quotient, unit), quotient);
+    const V low = hn::IfThenElseZero(tiny, hn::Sub(quotient, hn::Add(high, unit)));
+    const V remainder = Fma(low, r.sum, r.Remainder(quotient, c));
+    const V y = Fma(remainder, r.quotient, high);
+    const auto offset = hn::IfThenElse(hn::RebindMask(du, tiny), hn::BitCast(du, unit), scale);
+    const V unscaled = hn::BitCast(d, hn::Sub(hn::BitCast(du, y), offset));
+    return WithEnds(unscaled, x);
+  }
+};
+void GeluTanhVectors(const float* x, float* out, int64_t n) {
+  MapVectors(GeluTanhFunction(), x, out, n);
+}
 void SigmoidVectors(const float* x, float* out, int64_t n) {
   MapVectors(SigmoidFunction(), x, out, n);
 }
@@ -115,6 +112,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace onnx_run::vector_math {
 
+HWY_EXPORT(GeluTanhVectors);
+void GeluTanh(const float* x, float* out, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(GeluTanhVectors)(x, out, n);
+}
 HWY_EXPORT(SigmoidVectors);
 void Sigmoid(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SigmoidVectors)(x, out, n);

@@ -37,6 +37,11 @@ struct Function {
 };
 
 double SoftplusOf(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x))); }
+double GeluTanhOf(double x) {
+  constexpr double kSqrt2OverPi = 0x1.9884533d43651p-1;
+  if (x == -kInf) return x * 0;
+  return x / (1 + std::exp(-2 * kSqrt2OverPi * (x + 0.044715 * x * x * x)));
+}
 const Function kFunctions[] = {
     {"Exp", vector_math::Exp, [](double x) { return std::exp(x); }, 0.5001, false, 1},
     {"Log", vector_math::Log, [](double x) { return std::log(x); }, 0.5001},
@@ -57,7 +62,9 @@ const Function kFunctions[] = {
     {"Softplus", vector_math::Softplus, SoftplusOf, 0.5001, false, 1},
     {"Erf", vector_math::Erf, [](double x) { return std::erf(x); }, 0.513, true, 1},
     {"Gelu", vector_math::Gelu,
-     [](double x) { return 0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1); }, 0.5001},
+     [](double x) { return 0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1); }, 0.54},
+    {"GeluTanh", vector_math::GeluTanh, GeluTanhOf, 0.54},
+    {"Mish", vector_math::Mish, [](double x) { return x * std::tanh(SoftplusOf(x)); }, 0.5002},
 };
 
 double UlpOf(double x) {

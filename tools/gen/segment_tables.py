@@ -46,7 +46,7 @@ def fitted(f, c, value, slope, low, high):
 
 def segment(f, derivative, low, high):
     if low <= 0:
-        c = value = mp.mpf(0)
+        c, value = mp.mpf(0), to_float(f(0))
     else:
         middle, best = (low + high) / 2, None
         # Where f is nearly flat, only far apart places give another fraction of an ulp.
@@ -79,12 +79,18 @@ def text(x):
     return f"{digits}p{exponent}F"
 
 
+def tail(x):
+    return mp.erfc(x / mp.sqrt(2)) * mp.exp(x * x / 2) / 2
+
+
 def main():
     print("// Written by tools/gen/segment_tables.py. In rows:", ", ".join(ROWS) + ".\n")
     slope0 = 2 / mp.sqrt(mp.pi)
     functions = [
         ("Tanh", mp.tanh, lambda x: mp.sech(x) ** 2, 1.65, 9.02),
         ("Erf", mp.erf, lambda x: slope0 * mp.exp(-x * x), 3.8, 3.93),
+        # The normal distribution's upper tail over e^(-x^2 / 2).
+        ("Tail", tail, lambda x: x * tail(x) - 1 / mp.sqrt(2 * mp.pi), 1.03, 14.4),
     ]
     for name, f, derivative, scale, bound in functions:
         # The scale is what the program will take: a float.
