@@ -51,6 +51,9 @@ T ClampToUnit(T x) {
 struct HardSigmoidOp {
   float alpha;
   float beta;
+  void Loop(const float* x, float* out, int64_t n) const {
+    vector_math::HardSigmoid(x, alpha, beta, out, n);
+  }
   template <typename T>
   T operator()(T x) const {
     return ClampToUnit(T{alpha} * x + T{beta});
@@ -60,6 +63,7 @@ absl::StatusOr<HardSigmoidOp> ParseHardSigmoid(const NodeInfo& node) {
   return HardSigmoidOp{node.FloatOr("alpha", 0.2F), node.FloatOr("beta", 0.5F)};
 }
 struct HardSwishOp {
+  void Loop(const float* x, float* out, int64_t n) const { vector_math::HardSwish(x, out, n); }
   template <typename T>
   T operator()(T x) const {
     return x * ClampToUnit(x * (T{1} / T{6}) + T{0.5});

@@ -7,6 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
+#include "ops/vector_math.h"
 
 namespace onnx_run {
 namespace {
@@ -41,8 +42,28 @@ T Truncate(double x) {
 template <typename T>
 void FloatPowLoop(const ElementRun& run) {
   const double* exponent = run.Input<double>(1);
-  if (run.steps[1] == 0 && *exponent == 2.0) {  // the commonest; squares are exact in double
+  // The commonest. A float's square is exact in double, and its cube rounded far below float's
+  // last place.
+  if (run.steps[1] == 0 && *exponent == 2.0) {
     return UnaryLoop<T, T>([](T x) { return Truncate<T>(static_cast<double>(x) * x); }, run);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (run.steps[1] == 0 && *exponent == 3.0) {
+      return UnaryLoop<float, float>(
+          [](float x) { return static_cast<float>(static_cast<double>(x) * x * x); }, run);
+    }
+    if (run.steps[1] == 0 && *exponent == 0.5) {  // unlike sqrt, +0 of -0 and infinity of -infinity
+      return UnaryLoop<float, float>(
+          [](float x) {
+            const float root = std::sqrt(x) + 0.0F;
+            return x == -std::numeric_limits<float>::infinity() ? -x : root;
+          },
+          run);
+    }
+    if (run.steps[0] != 0) {
+      return vector_math::Pow(run.Input<float>(0), exponent, run.steps[1], run.Output<float>(),
+                              run.n);
+    }
   }
   BinaryLoop<T, double, T>(
       [](T x, double y) { return Truncate<T>(std::pow(static_cast<double>(x), y)); }, run);

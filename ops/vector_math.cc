@@ -8,94 +8,73 @@
 #include "hwy/highway.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "ops/vector_double-inl.h"
 #include "ops/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
 
-#define ONNX_RUN_INLINE HWY_INLINE HWY_ATTR
-
-// Adding this to a double of magnitude below 2^51 rounds it to an integer, and leaves that integer
-// in the low bits.
-constexpr double kRounder = 0x1.8p52;
-constexpr double kLog2e = 0x1.71547652b82fep0;
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-
-ONNX_RUN_INLINE double Clamp(double x, double low, double high) {  // NaN stays
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-
-// c[0] + c[1] x + c[2] x^2 + ...
-template <int kCount>
-ONNX_RUN_INLINE double Polynomial(const double (&c)[kCount], double x) {
-  double sum = c[kCount - 1];
-#pragma GCC unroll 16
-  for (int i = kCount - 2; i >= 0; --i) sum = sum * x + c[i];
-  return sum;
-}
-
-struct ExpParts {
-  double scale;   // 2^n
-  double minus1;  // e^r - 1
-};
-// e^x = scale * (1 + minus1), for |x| < 700 and NaN.
-ONNX_RUN_INLINE ExpParts SplitExp(double x) {
-  const double shifted = x * kLog2e + kRounder;
-  const double n = shifted - kRounder;
-  const double r = x - n * kLn2;
-  // (e^r - 1) / r on [-ln2/2, ln2/2], relative error 2^-37.7
-  constexpr double kExpMinus1[] = {
-      0x1.fffffffff64b6p-1, 0x1.000000001de82p-1,  0x1.5555557e0caffp-3,  0x1.555554e4c867ap-5,
-      0x1.1110a6ad68242p-7, 0x1.6c1778d8991f7p-10, 0x1.a17d3221665c1p-13, 0x1.9ff673b933eb9p-16};
-  const uint64_t bits = std::bit_cast<uint64_t>(shifted);
-  return {std::bit_cast<double>((bits << 52) + (uint64_t{1023} << 52)),
-          Polynomial(kExpMinus1, r) * r};
-}
-ONNX_RUN_INLINE double ExpOf(double x) {
-  const ExpParts e = SplitExp(Clamp(x, -700.0, 700.0));
-  double y = e.scale + e.scale * e.minus1;
-  y = x < -700.0 ? 0.0 : y;  // so that infinity times it is NaN
-  return x > 700.0 ? std::numeric_limits<double>::infinity() : y;
-}
-// e^x - 1 without cancellation near 0.
-ONNX_RUN_INLINE double ExpMinus1Of(double x) {
-  // Beyond these the float is -1 or infinity.
-  const ExpParts e = SplitExp(Clamp(x, -150.0, 130.0));
-  return e.scale * e.minus1 + (e.scale - 1.0);
-}
-
-// For normal positive x.
-ONNX_RUN_INLINE double LogOfPositive(double x) {
-  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcdULL;
-  const uint64_t bits = std::bit_cast<uint64_t>(x);
-  const uint64_t biased = (bits - kSqrtHalf + (uint64_t{1023} << 52)) >> 52;  // k + 1023
-  // x = 2^k m, m in [sqrt 1/2, sqrt 2)
-  const double k = std::bit_cast<double>(biased | 0x4330000000000000ULL) - (0x1p52 + 1023.0);
-  const double m = std::bit_cast<double>(bits - (biased << 52) + (uint64_t{1023} << 52));
-  const double s = (m - 1.0) / (m + 1.0);
-  // atanh(s) / s in s^2 on [0, 0.0295], relative error 2^-45
-  constexpr double kAtanh[] = {0x1.fffffffffff0fp-1, 0x1.5555555674b6cp-2, 0x1.99999623afa9dp-3,
-                               0x1.24943b9c8da45p-3, 0x1.c61fc0c867d0dp-4, 0x1.91a48787cc29ap-4};
-  return k * kLn2 + (s + s) * Polynomial(kAtanh, s * s);
-}
-ONNX_RUN_INLINE double LogOf(double x) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double y = LogOfPositive(x);
-  y = x < kInfinity ? y : x;  // NaN too
-  y = x == 0 ? -kInfinity : y;
-  return x < 0 ? std::numeric_limits<double>::quiet_NaN() : y;
-}
-
-ONNX_RUN_INLINE double TanhOf(double x) {
-  const double e = ExpMinus1Of(Clamp(x + x, -40.0, 40.0));
-  return x == 0 ? x : e / (e + 2.0);  // -0 stays
-}
 ONNX_RUN_INLINE double SigmoidOf(double x) { return 1.0 / (1.0 + ExpOf(-x)); }
+ONNX_RUN_INLINE double SinhOf(double x) {
+  const double m = ExpMinus1Of(x < 0 ? -x : x);  // m / (m + 1) = 1 - e^-|x|
+  return WithSign(0.5 * (m + m / (m + 1.0)), x);
+}
+ONNX_RUN_INLINE double CoshOf(double x) {
+  const double e = ExpOf(x < 0 ? -x : x);
+  return 0.5 * (e + 1.0 / e);
+}
+ONNX_RUN_INLINE double AsinhOf(double x) {
+  const double a = x < 0 ? -x : x;
+  const double z = x * x;
+  // log(1 + u) loses what is small in 1 + u
+  const double u = a + z / (1.0 + std::sqrt(z + 1.0));
+  const double near0 = a - a * z * (0x1.5555555555555p-3 - z * 0x1.3333333333333p-4);
+  double y = LogOf(1.0 + u);
+  y = a < std::numeric_limits<double>::infinity() ? y : a;
+  return WithSign(a < 0x1p-8 ? near0 : y, x);
+}
+ONNX_RUN_INLINE double AcoshOf(double x) {
+  const double y = LogOf(x + std::sqrt((x - 1.0) * (x + 1.0)));
+  return x < 1.0 ? std::numeric_limits<double>::quiet_NaN() : y;
+}
+ONNX_RUN_INLINE double AtanhOf(double x) {
+  const double a = x < 0 ? -x : x;
+  const double z = x * x;
+  const double near0 =
+      a + a * z * (0x1.5555555555555p-2 + z * (0x1.999999999999ap-3 + z * 0x1.2492492492492p-3));
+  const double y = 0.5 * LogOf((1.0 + a) / (1.0 - a));
+  return WithSign(a < 0x1p-6 ? near0 : y, x);
+}
+
+// What C's pow asks of the exponent: 1 where a negative base has a power, else NaN; the sign bit
+// where it is odd.
+struct Exponent {
+  double y;
+  double of_negative;
+  uint64_t sign;
+};
+ONNX_RUN_INLINE Exponent ExponentOf(double y) {
+  const double whole = std::trunc(y);
+  const double half = std::trunc(0.5 * y);
+  return {y, whole == y ? 1.0 : std::numeric_limits<double>::quiet_NaN(),
+          whole == y && half + half != y ? uint64_t{1} << 63 : uint64_t{0}};
+}
+ONNX_RUN_INLINE double PowOf(double x, const Exponent& exponent) {
+  const double a = x < 0 ? -x : x;
+  double scale = x < 0 ? exponent.of_negative : 1.0;
+  scale = a < std::numeric_limits<double>::infinity() ? scale : 1.0;
+  double power = ExpOf(exponent.y * LogOf(a));
+  power = a == 1.0 ? 1.0 : power;
+  power = std::bit_cast<double>(std::bit_cast<uint64_t>(power * scale) |
+                                (std::bit_cast<uint64_t>(x) & exponent.sign));
+  return exponent.y == 0 ? 1.0 : power;
+}
+
 ONNX_RUN_INLINE double SoftplusOf(double x) {
   const double t = ExpOf(x < 0 ? x : -x);
   const double near0 = t - t * t * (0.5 - t * 0x1.5555555555555p-2);
@@ -103,69 +82,37 @@ ONNX_RUN_INLINE double SoftplusOf(double x) {
   return (x < 0 ? 0 : x) + log1p;
 }
 
-// erfc(a) for a >= 0 and NaN: e^(-a^2) / (1 + 2 a) times a function that is nearly constant.
-ONNX_RUN_INLINE double ErfcOfPositive(double a) {
-  const double t = (a - 3.0) / (a + 3.0);
-  // (1 + 2 a) e^(a^2) erfc(a) in t, relative error 2^-41
-  constexpr double kScaledErfc[] = {
-      0x1.40c522d7e4615p+0,  -0x1.15c084bbeed53p-3,  -0x1.85a15c532da98p-5,  0x1.098366be93554p-3,
-      -0x1.e88b807f4a099p-4, 0x1.17ca23ec5a5bep-4,   -0x1.8574c1ff057a9p-6,  0x1.4b8e0f998264cp-9,
-      0x1.ef23d34b73806p-10, -0x1.9948edcc9a603p-11, -0x1.bdb8fc6cc98fcp-14, 0x1.099dcdbc0a137p-13,
-      0x1.221f2d3b64880p-17, -0x1.4bc4a1ccbfcdap-16, -0x1.49cb62d6c34c3p-18};
-  const double y = ExpOf(-(a * a)) * Polynomial(kScaledErfc, t) / (1.0 + 2.0 * a);
-  return a > 10.5 ? 0.0 : y;  // 0 as a float
-}
-ONNX_RUN_INLINE double ErfOf(double x) {
-  const double a = x < 0 ? -x : x;
-  // erf(x) / x in x^2 on [0, 1], relative error 2^-40
-  constexpr double kErf[] = {0x1.20dd750428ac3p+0,  -0x1.812746ada6b7ep-2,  0x1.ce2f2093adb30p-4,
-                             -0x1.b82cb88048315p-6, 0x1.5658660126f85p-8,   -0x1.bfdee5cfae062p-11,
-                             0x1.f567b4a4cd559p-14, -0x1.d2488f3d9491fp-17, 0x1.1b63e246cd950p-20};
-  const double far = 1.0 - ErfcOfPositive(a);
-  const double near = x * Polynomial(kErf, x * x);
-  return a < 1.0 ? near : (x < 0 ? -far : far);
-}
-ONNX_RUN_INLINE double GeluOf(double x) {
-  constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
-  const double far = ErfcOfPositive((x < 0 ? -x : x) * kSqrtHalf);
-  return 0.5 * x * (x < 0 ? far : 2.0 - far);
-}
-ONNX_RUN_INLINE double GeluTanhOf(double x) {
-  constexpr double kSqrt2OverPi = 0x1.9884533d43651p-1;
-  // (1 + tanh u) / 2 is sigmoid(2 u).
-  return x * SigmoidOf(2.0 * kSqrt2OverPi * (x + 0.044715 * (x * x * x)));
-}
 ONNX_RUN_INLINE double MishOf(double x) {
   const double e = ExpOf(x > 40.0 ? 40.0 : x);
   const double q = e * (e + 2.0);
   return x * (q / (q + 2.0));  // tanh(log(1 + e))
 }
 
-// A function object, always inlined: the loop is vectorised only then.
-template <typename Fn>
-ONNX_RUN_INLINE void Map(const Fn& fn, const float* x, float* out, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(fn(static_cast<double>(x[i])));
-}
-template <double (*kFunction)(double)>
-struct Function {
-  ONNX_RUN_INLINE double operator()(double x) const { return kFunction(x); }
-};
-template <double (*kFunction)(double)>
-void Loop(const float* x, float* out, int64_t n) {
-  Map(Function<kFunction>(), x, out, n);
-}
-
 // HWY_EXPORT takes functions that are not templates.
 void ExpLoop(const float* x, float* out, int64_t n) { Loop<ExpOf>(x, out, n); }
 void LogLoop(const float* x, float* out, int64_t n) { Loop<LogOf>(x, out, n); }
-void TanhLoop(const float* x, float* out, int64_t n) { Loop<TanhOf>(x, out, n); }
-void SigmoidLoop(const float* x, float* out, int64_t n) { Loop<SigmoidOf>(x, out, n); }
+void SinhLoop(const float* x, float* out, int64_t n) { Loop<SinhOf>(x, out, n); }
+void CoshLoop(const float* x, float* out, int64_t n) { Loop<CoshOf>(x, out, n); }
+void AsinhLoop(const float* x, float* out, int64_t n) { Loop<AsinhOf>(x, out, n); }
+void AcoshLoop(const float* x, float* out, int64_t n) { Loop<AcoshOf>(x, out, n); }
+void AtanhLoop(const float* x, float* out, int64_t n) { Loop<AtanhOf>(x, out, n); }
 void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
-void ErfLoop(const float* x, float* out, int64_t n) { Loop<ErfOf>(x, out, n); }
-void GeluLoop(const float* x, float* out, int64_t n) { Loop<GeluOf>(x, out, n); }
-void GeluTanhLoop(const float* x, float* out, int64_t n) { Loop<GeluTanhOf>(x, out, n); }
 void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
+
+struct PowFunction {
+  Exponent exponent;
+  ONNX_RUN_INLINE double operator()(double x) const { return PowOf(x, exponent); }
+};
+void PowLoop(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
+  if (y_step == 0) {
+    Map(PowFunction{ExponentOf(*y)}, x, out, n);
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<float>(PowOf(static_cast<double>(x[i]), ExponentOf(y[i])));
+  }
+}
 
 struct SwishFunction {
   double alpha;
@@ -187,6 +134,19 @@ struct ExpLinearFunction {
 void ExpLinearLoop(const float* x, float negative, float divisor, float scale, float* out,
                    int64_t n) {
   Map(ExpLinearFunction{scale, static_cast<double>(negative) * scale, divisor}, x, out, n);
+}
+
+ONNX_RUN_INLINE float ClampToUnit(float x) {  // NaN stays
+  x = x < 0 ? 0.0F : x;
+  return x > 1 ? 1.0F : x;
+}
+void HardSigmoidLoop(const float* x, float alpha, float beta, float* out, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = ClampToUnit(alpha * x[i] + beta);
+}
+void HardSwishLoop(const float* x, float* out, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * ClampToUnit(x[i] * (1.0F / 6.0F) + 0.5F);
 }
 
 double ExpSumLoop(const float* x, float shift, float* out, int64_t n) {
@@ -221,23 +181,23 @@ HWY_EXPORT(ExpLoop);
 void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n); }
 HWY_EXPORT(LogLoop);
 void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n); }
-HWY_EXPORT(TanhLoop);
-void Tanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, out, n); }
-HWY_EXPORT(SigmoidLoop);
-void Sigmoid(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(SigmoidLoop)(x, out, n);
+HWY_EXPORT(SinhLoop);
+void Sinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SinhLoop)(x, out, n); }
+HWY_EXPORT(CoshLoop);
+void Cosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(CoshLoop)(x, out, n); }
+HWY_EXPORT(AsinhLoop);
+void Asinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AsinhLoop)(x, out, n); }
+HWY_EXPORT(AcoshLoop);
+void Acosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AcoshLoop)(x, out, n); }
+HWY_EXPORT(AtanhLoop);
+void Atanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanhLoop)(x, out, n); }
+HWY_EXPORT(PowLoop);
+void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(PowLoop)(x, y, y_step, out, n);
 }
 HWY_EXPORT(SoftplusLoop);
 void Softplus(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
-}
-HWY_EXPORT(ErfLoop);
-void Erf(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ErfLoop)(x, out, n); }
-HWY_EXPORT(GeluLoop);
-void Gelu(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(GeluLoop)(x, out, n); }
-HWY_EXPORT(GeluTanhLoop);
-void GeluTanh(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(GeluTanhLoop)(x, out, n);
 }
 HWY_EXPORT(MishLoop);
 void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishLoop)(x, out, n); }
@@ -248,6 +208,14 @@ void Swish(const float* x, float alpha, float* out, int64_t n) {
 HWY_EXPORT(ExpLinearLoop);
 void ExpLinear(const float* x, float negative, float divisor, float scale, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(ExpLinearLoop)(x, negative, divisor, scale, out, n);
+}
+HWY_EXPORT(HardSigmoidLoop);
+void HardSigmoid(const float* x, float alpha, float beta, float* out, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(HardSigmoidLoop)(x, alpha, beta, out, n);
+}
+HWY_EXPORT(HardSwishLoop);
+void HardSwish(const float* x, float* out, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(HardSwishLoop)(x, out, n);
 }
 HWY_EXPORT(ExpSumLoop);
 double ExpSum(const float* x, float shift, float* out, int64_t n) {

@@ -8,7 +8,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ops/vector_math.h"
 #include "tests/unit/ops_test_util.h"
 
 namespace onnx_run {
@@ -176,53 +175,6 @@ TEST(Elementwise, PowOfMixedTypes) {
               ElementsAre(std::numeric_limits<int32_t>::min(), -1, 0,
                           static_cast<int32_t>(12157665459056928801ULL)));
   EXPECT_THAT(ElementsOf<int32_t>(RunOp("Pow", 15, {base, FloatTensor({}, {0.5})}))[3], 1);
-}
-
-// Against the C++ library in long double: at most the neighbour of the correctly rounded result.
-TEST(VectorMath, NearlyCorrectlyRounded) {
-  struct Function {
-    void (*ours)(const float*, float*, int64_t);
-    long double (*right)(long double);
-    float low, high;
-  };
-  const Function functions[] = {
-      {vector_math::Exp, [](long double x) { return expl(x); }, -105, 89},
-      {vector_math::Log, [](long double x) { return logl(x); }, 0, 1e5F},
-      {vector_math::Tanh, [](long double x) { return tanhl(x); }, -12, 12},
-      {vector_math::Sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -105, 105},
-      {vector_math::Softplus, [](long double x) { return log1pl(expl(x)); }, -105, 90},
-      {vector_math::Erf, [](long double x) { return erfl(x); }, -5, 5},
-      {vector_math::Gelu, [](long double x) { return x / 2 * erfcl(-x / sqrtl(2)); }, -14, 14},
-  };
-  for (const Function& function : functions) {
-    std::vector<float> x;
-    for (int i = 0; i <= 20000; ++i) {
-      x.push_back(function.low + (function.high - function.low) * static_cast<float>(i) / 20000);
-    }
-    std::vector<float> y(x.size());
-    function.ours(x.data(), y.data(), static_cast<int64_t>(x.size()));
-    for (size_t i = 0; i < x.size(); ++i) {
-      const auto right = static_cast<float>(function.right(x[i]));
-      ASSERT_GE(y[i], std::nextafter(right, -kInf)) << x[i];
-      ASSERT_LE(y[i], std::nextafter(right, kInf)) << x[i];
-    }
-  }
-}
-
-TEST(VectorMath, Specials) {
-  const float x[] = {kNan, kInf, -kInf, 0, -0.0F, 1e30F, -1e30F, 1e-45F};
-  float y[8];
-  vector_math::Exp(x, y, 8);
-  EXPECT_TRUE(std::isnan(y[0]));
-  EXPECT_THAT(std::vector<float>(y + 1, y + 8), ElementsAre(kInf, 0, 1, 1, kInf, 0, 1));
-  vector_math::Log(x, y, 8);
-  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[2]) && std::isnan(y[6]));
-  EXPECT_THAT(std::vector<float>(y + 3, y + 5), ElementsAre(-kInf, -kInf));
-  vector_math::Erf(x, y, 8);
-  EXPECT_TRUE(std::isnan(y[0]));
-  EXPECT_THAT(std::vector<float>(y + 1, y + 7), ElementsAre(1, -1, 0, -0.0F, 1, -1));
-  vector_math::Gelu(x, y, 8);
-  EXPECT_THAT(std::vector<float>(y + 3, y + 7), ElementsAre(0, -0.0F, 1e30F, -0.0F));
 }
 
 }  // namespace

@@ -161,6 +161,7 @@ def operator_cases(sizes):
         a = ("a", "FLOAT", shape, floats.view(np.uint8))
         b = ("b", "FLOAT", shape, samples(n, 2).astype(np.float32).view(np.uint8))
         positive = ("a", "FLOAT", shape, (np.abs(floats) + 1).view(np.uint8))
+        unit = ("a", "FLOAT", shape, (floats / 128).view(np.uint8))  # between -1 and 1
         halves = ("a", "FLOAT16", shape, floats.astype(np.float16).view(np.uint8))
         whole = ("a", "INT64", shape, np.arange(n, dtype=np.int64).view(np.uint8))
         same = [("FLOAT", shape)]
@@ -175,10 +176,19 @@ def operator_cases(sizes):
             yield case(op, op, [a, b], same)
         yield case("Add, scalar", "Add", [a], same, [scalar("b", "FLOAT", np.float32(3))])
         yield case("Add, int64", "Add", [whole, ("b",) + whole[1:]], [("INT64", shape)])
-        for op in ("Abs", "Neg", "Relu", "Exp", "Tanh", "Sigmoid", "Erf", "Floor"):
+        for op in ("Abs", "Neg", "Relu", "Exp", "Tanh", "Sigmoid", "Erf", "Floor", "Reciprocal",
+                   "Sin", "Cos", "Tan", "Atan", "Asinh", "Elu", "Selu", "Celu", "LeakyRelu",
+                   "HardSigmoid", "HardSwish", "Softplus", "Softsign", "Mish", "Gelu", "Swish"):
             yield case(op, op, [a], same)
-        for op in ("Sqrt", "Log"):
+        yield case("Gelu, tanh", "Gelu", [a], same, approximate="tanh")
+        for op in ("Sqrt", "Log", "Acosh"):
             yield case(op, op, [positive], same)
+        for op in ("Asin", "Acos", "Atanh", "Sinh", "Cosh"):
+            yield case(op, op, [unit], same)
+        for exponent in (0.5, 2, 3, 2.5):
+            yield case(f"Pow, {exponent}", "Pow", [positive], same,
+                       [scalar("b", "FLOAT", np.float32(exponent))])
+        yield case("Pow", "Pow", [positive, ("b",) + unit[1:]], same)
         yield case("Sqrt, float16", "Sqrt", [halves], [("FLOAT16", shape)])
         yield case("Less", "Less", [a, b], [("BOOL", shape)])
         for op in ("ReduceSum", "ReduceMean", "ReduceMax"):

@@ -1,0 +1,183 @@
+// What functions computed in float by Highway share. Included once for each target.
+#if defined(ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_
+#undef ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_
+#else
+#define ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_
+#endif
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "ops/vector_float_tables.h"
+
+#ifndef ONNX_RUN_INLINE
+#define ONNX_RUN_INLINE HWY_INLINE HWY_ATTR
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace onnx_run::vector_math::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// x y + z rounded once, without such an instruction: x y is exact in double, the sum is rounded to
+// odd there, and double has more than two bits beyond float's, so that rounding it is right.
+ONNX_RUN_INLINE float SoftwareFma(float x, float y, float z) {
+  const double product = static_cast<double>(x) * y;
+  const double sum = product + z;
+  const double back = sum - product;
+  const double lost = (product - (sum - back)) + (z - back);
+  uint64_t bits = std::bit_cast<uint64_t>(sum);
+  const bool inexact = lost != 0 && (bits & 1) == 0;  // false where NaN
+  const bool away = (lost > 0) == (sum > 0);
+  bits = inexact && lost == lost ? (away ? bits + 1 : bits - 1) : bits;
+  return static_cast<float>(std::bit_cast<double>(bits));
+}
+
+template <class V>
+ONNX_RUN_INLINE V Fma(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(x, y, z);
+#else
+  const hn::DFromV<V> d;
+  HWY_ALIGN float a[HWY_MAX_BYTES / sizeof(float)];
+  HWY_ALIGN float b[HWY_MAX_BYTES / sizeof(float)];
+  HWY_ALIGN float c[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(x, d, a);
+  hn::Store(y, d, b);
+  hn::Store(z, d, c);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) c[i] = SoftwareFma(a[i], b[i], c[i]);
+  return hn::Load(d, c);
+#endif
+}
+
+// z - x y rounded once.
+template <class V>
+ONNX_RUN_INLINE V NegFma(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::NegMulAdd(x, y, z);
+#else
+  return Fma(hn::Neg(x), y, z);
+#endif
+}
+
+// The lesser of both, b where either is NaN.
+template <class V>
+ONNX_RUN_INLINE V MinOrSecond(V a, V b) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  return hn::Min(a, b);  // the instruction is so
+#else
+  return hn::IfThenElse(hn::Lt(a, b), a, b);
+#endif
+}
+template <class V>
+ONNX_RUN_INLINE V MaxOrSecond(V a, V b) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  return hn::Max(a, b);
+#else
+  return hn::IfThenElse(hn::Gt(a, b), a, b);
+#endif
+}
+
+// table[index mod 32]. The table is aligned to 64 bytes.
+template <class D, class VI>
+ONNX_RUN_INLINE hn::Vec<D> LookUp32(D d, const hn::TFromD<D> (&table)[32], VI index) {
+  const hn::RebindToUnsigned<D> du;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  const hn::RebindToFloat<D> df;
+  const auto low = hn::BitCast(df, hn::Load(d, table));
+  const auto high = hn::BitCast(df, hn::Load(d, table + 16));
+  return hn::BitCast(d, hn::Vec<decltype(df)>{
+                            _mm512_permutex2var_ps(low.raw, hn::BitCast(du, index).raw, high.raw)});
+#else
+  const hn::RebindToSigned<D> di;
+  return hn::GatherIndex(d, table,
+                         hn::BitCast(di, hn::And(hn::BitCast(du, index), hn::Set(du, 31U))));
+#endif
+}
+
+// y, but x where it is above 6, and NaN where it is -infinity: the ends of functions that are x
+// times one that goes from 0 to 1. The sign is x's.
+template <class V>
+ONNX_RUN_INLINE V WithEnds(V y, V x) {
+  const hn::DFromV<V> d;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  y = hn::IfThenElse(hn::Gt(x, hn::Set(d, 6.0F)), x, y);
+  const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+  return hn::CopySign(hn::IfThenElse(hn::Eq(x, hn::Set(d, -kInfinity)), nan, y), x);
+}
+
+template <class V>
+struct ExpFactors {
+  hn::VFromD<hn::RebindToUnsigned<hn::DFromV<V>>>
+      bits;  // of a float; the exponent may have wrapped
+  V minus1;
+};
+// e^-(z + z_low) = bits * (1 + minus1), |minus1| < 0.011, to a relative error of about 2^-31. |z|
+// is at most 120, z_low small beside it.
+template <class V>
+ONNX_RUN_INLINE ExpFactors<V> ExpOfMinus(V z, V z_low) {
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  // -z = n ln2 / 32 - r, |r| <= ln2 / 64; n is in the low bits of `shifted`.
+  const V rounder = hn::Set(d, 0x1.8p23F);
+  const V shifted = Fma(z, hn::Set(d, -0x1.715476p5F), rounder);
+  const V n = hn::Sub(shifted, rounder);
+  V r = Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
+  r = hn::Add(Fma(n, hn::Set(d, -0x1.05c61p-34F), r), z_low);
+  const auto index = hn::BitCast(du, shifted);
+  return {hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index)),
+          Fma(hn::Mul(r, r), Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F)),
+              hn::Sub(LookUp32(d, kPowerRest, index), r))};
+}
+
+template <class V>
+struct Pair {
+  V high;
+  V low;  // small beside high
+};
+// f(a) for 0 <= a <= kTable.bound, and NaN. `kTable` is a template argument so that the compiler
+// may keep rows in registers.
+template <const SegmentTable& kTable, class V>
+ONNX_RUN_INLINE Pair<V> BySegments(V a) {
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const V u = Fma(a, hn::Set(d, kTable.scale), hn::Set(d, 1.0F));
+  const auto segment = hn::ShiftRight<20>(hn::BitCast(du, u));
+  const auto row = [&](int i) HWY_ATTR { return LookUp32(d, kTable.rows[i], segment); };
+  const V t = hn::Sub(a, row(0));  // exact
+  const V value = row(1);
+  const V slope = row(2);
+  const V s = Fma(t, slope, value);
+  const V lost = Fma(t, slope, hn::Sub(value, s));
+  V k = Fma(row(7), t, row(6));
+  k = Fma(k, t, row(5));
+  k = Fma(k, t, row(4));
+  k = Fma(k, t, row(3));
+  return {s, Fma(k, t, lost)};
+}
+
+// out[i] = fn(x[i]), by vectors; the last few in a vector of their own, whose other lanes are 0.
+template <class Fn>
+ONNX_RUN_INLINE void MapVectors(const Fn& fn, const float* x, float* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(hn::LoadU(d, x + i)), d, out + i);
+  if (i == n) return;
+  HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+  std::memcpy(rest, x + i, sizeof(float) * static_cast<size_t>(n - i));
+  hn::Store(fn(hn::Load(d, rest)), d, rest);
+  std::memcpy(out + i, rest, sizeof(float) * static_cast<size_t>(n - i));
+}
+
+}  // namespace
+}  // namespace onnx_run::vector_math::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
