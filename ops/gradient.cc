@@ -1,5 +1,5 @@
-// Gradient: its rules, and the functions that they share. The node itself never runs: the plan builder
-// makes it a call (runtime/gradient.h).
+// Gradient: its rules, and the functions that they share. The node itself never runs: the plan
+// builder makes it a call (runtime/gradient.h).
 #include <string>
 #include <vector>
 
@@ -50,15 +50,16 @@ absl::Status IndicesHelper(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// (dy, indices, x): each element of dy added to that of a zero tensor like x that `indices` numbers.
+// (dy, indices, x): each element of dy added to that of a zero tensor like x that `indices`
+// numbers.
 absl::Status ScatterBackHelper(RuleWriter& w) {
   const Expr minus_one = Ints(w, {-1});
   const Expr size = Reshape(Apply("Size", X(w, 2)), Ints(w, {1}));
   const Expr zeros = Apply("Expand", X(w, 0).Number(0), size);
-  const Expr flat(w, w.Op("ScatterElements",
-                          {zeros, Apply("Reshape", X(w, 1), minus_one),
-                           Apply("Reshape", X(w, 0), minus_one)},
-                          {RuleWriter::StringAttribute("reduction", "add")}));
+  const Expr flat(
+      w, w.Op("ScatterElements",
+              {zeros, Apply("Reshape", X(w, 1), minus_one), Apply("Reshape", X(w, 0), minus_one)},
+              {RuleWriter::StringAttribute("reduction", "add")}));
   w.Set(0, ReshapeLike(flat, X(w, 2)));
   return absl::OkStatus();
 }
@@ -77,7 +78,8 @@ absl::Status SwapLastHelper(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// A vector as the matrix that MatMul takes it for, on the left and on the right; others as they are.
+// A vector as the matrix that MatMul takes it for, on the left and on the right; others as they
+// are.
 Expr MissingAxes(const Expr& a) {
   const Expr two = Ints(a.writer(), {2});
   return Ones(Apply("Max", two - Rank(a), Ints(a.writer(), {0})));
@@ -92,14 +94,19 @@ absl::Status AsColumnHelper(RuleWriter& w) {
 }
 
 constexpr GradientHelper kHelpers[] = {
-    {"AsColumn", AsColumnHelper}, {"AsRow", AsRowHelper},
-    {"Indices", IndicesHelper},   {"OnesLike", OnesLikeHelper},
-    {"ScatterBack", ScatterBackHelper}, {"Sum", SumHelper},
-    {"SumTo", SumToHelper},       {"SwapLast", SwapLastHelper},
+    {"AsColumn", AsColumnHelper},
+    {"AsRow", AsRowHelper},
+    {"Indices", IndicesHelper},
+    {"OnesLike", OnesLikeHelper},
+    {"ScatterBack", ScatterBackHelper},
+    {"Sum", SumHelper},
+    {"SumTo", SumToHelper},
+    {"SwapLast", SwapLastHelper},
     {"ZerosLike", ZerosLikeHelper},
 };
 
-// --- Rules for the helpers, which second derivatives pass through ----------------------------------
+// --- Rules for the helpers, which second derivatives pass through
+// ----------------------------------
 
 absl::Status SumToRule(RuleWriter& w) {
   w.Set(0, ExpandLike(Dy(w), X(w, 0)));
@@ -115,9 +122,11 @@ absl::Status SwapLastRule(RuleWriter& w) {
 }
 
 constexpr GradientRule kHelperRules[] = {
-    {kGradientHelpers, "Indices", 0, nullptr},   {kGradientHelpers, "OnesLike", 0, nullptr},
+    {kGradientHelpers, "Indices", 0, nullptr},
+    {kGradientHelpers, "OnesLike", 0, nullptr},
     {kGradientHelpers, "ScatterBack", 1, ScatterBackRule},
-    {kGradientHelpers, "SumTo", 1, SumToRule},   {kGradientHelpers, "SwapLast", 1, SwapLastRule},
+    {kGradientHelpers, "SumTo", 1, SumToRule},
+    {kGradientHelpers, "SwapLast", 1, SwapLastRule},
     {kGradientHelpers, "ZerosLike", 0, nullptr},
 };
 
@@ -126,7 +135,7 @@ const GradientRules& AllRules() {
     auto* all = new std::vector<GradientRule>;
     for (const absl::Span<const GradientRule> part :
          {ElementwiseGradientRules(), ShapeGradientRules(), NeuralGradientRules(),
-          absl::Span<const GradientRule>(kHelperRules)}) {
+          WindowGradientRules(), absl::Span<const GradientRule>(kHelperRules)}) {
       all->insert(all->end(), part.begin(), part.end());
     }
     return new GradientRules{*all, kHelpers};

@@ -27,9 +27,7 @@ Expr DAtan(RuleWriter& w) { return 1.0 / (Square(X(w)) + 1.0); }
 Expr DAtanh(RuleWriter& w) { return 1.0 / (1.0 - Square(X(w))); }
 Expr DCos(RuleWriter& w) { return -Apply("Sin", X(w)); }
 Expr DCosh(RuleWriter& w) { return Apply("Sinh", X(w)); }
-Expr DErf(RuleWriter& w) {
-  return 2 * std::numbers::inv_sqrtpi * Apply("Exp", -Square(X(w)));
-}
+Expr DErf(RuleWriter& w) { return 2 * std::numbers::inv_sqrtpi * Apply("Exp", -Square(X(w))); }
 Expr DExp(RuleWriter& w) { return Y(w); }
 Expr DLog(RuleWriter& w) { return 1.0 / X(w); }
 Expr DNeg(RuleWriter& w) { return Dy(w).Number(-1); }
@@ -77,9 +75,7 @@ absl::Status Gate(RuleWriter& w) {
 }
 Expr ReluPasses(RuleWriter& w) { return X(w) > 0; }
 Expr ThresholdedReluPasses(RuleWriter& w) { return X(w) > w.node().FloatOr("alpha", 1); }
-Expr ShrinkPasses(RuleWriter& w) {
-  return Apply("Abs", X(w)) > w.node().FloatOr("lambd", 0.5F);
-}
+Expr ShrinkPasses(RuleWriter& w) { return Apply("Abs", X(w)) > w.node().FloatOr("lambd", 0.5F); }
 
 absl::Status Pass(RuleWriter& w) {
   w.Set(0, w.dy(0));
@@ -108,7 +104,8 @@ absl::Status CastLikeRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Broadcast operators --------------------------------------------------------------------------
+// --- Broadcast operators
+// --------------------------------------------------------------------------
 
 // Before version 7 the second operand was broadcast by attributes: `axis` is where its first dim
 // stands among those of the first operand.
@@ -189,7 +186,8 @@ absl::Status PReluRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Any number of inputs -------------------------------------------------------------------------
+// --- Any number of inputs
+// -------------------------------------------------------------------------
 
 absl::Status SumRule(RuleWriter& w) {
   for (int i = 0; i < w.input_count(); ++i) {

@@ -9,7 +9,8 @@
 namespace onnx_run {
 namespace {
 
-// --- Products -------------------------------------------------------------------------------------
+// --- Products
+// -------------------------------------------------------------------------------------
 
 // Y = A B: dA = dY B^T, dB = A^T dY, after vectors have become matrices.
 absl::Status MatMulRule(RuleWriter& w) {
@@ -57,7 +58,8 @@ absl::Status GemmRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Softmax --------------------------------------------------------------------------------------
+// --- Softmax
+// --------------------------------------------------------------------------------------
 
 // The axes that are summed over: one, or, before version 13, all from `axis` on.
 Expr SoftmaxAxes(RuleWriter& w) {
@@ -79,13 +81,18 @@ absl::Status LogSoftmaxRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Normalization, dropout -----------------------------------------------------------------------
+// --- Normalization, dropout
+// -----------------------------------------------------------------------
 
-// Per channel, with the statistics that are given (inputs 3 and 4), or those of the batch in training.
+// Per channel, with the statistics that are given (inputs 3 and 4), or those of the batch in
+// training.
 absl::Status BatchNormalizationRule(RuleWriter& w) {
   const int since = w.node().since_version();
   const bool training = since >= 14 ? w.node().IntOr("training_mode", 0) != 0
                                     : since < 7 && w.node().IntOr("is_test", 0) == 0;
+  for (int i = 1; i < w.output_count(); ++i) {
+    if (!w.dy(i).empty()) return w.NoRule("the statistics that BatchNormalization puts out");
+  }
   if (w.node().IntOr("spatial", 1) == 0) return w.NoRule("BatchNormalization with spatial = 0");
   if (training && since < 14) return w.NoRule("BatchNormalization in training before opset 14");
   const Expr x = X(w);
@@ -93,9 +100,10 @@ absl::Status BatchNormalizationRule(RuleWriter& w) {
   const auto by_channel = [&](int i) { return Reshape(X(w, i), channels); };
   const auto sum = [&](const Expr& a) { return SumTo(a, by_channel(1)); };
   const Expr scale = by_channel(1);
-  const Expr count(w, w.Op("CastLike", {Apply("Div", Apply("Size", x),
-                                              Apply("Max", Apply("Size", scale), Ints(w, {1}))),
-                                        x}));
+  const Expr count(
+      w,
+      w.Op("CastLike",
+           {Apply("Div", Apply("Size", x), Apply("Max", Apply("Size", scale), Ints(w, {1}))), x}));
   const Expr mean = training ? sum(x) / count : by_channel(3);
   const Expr centred = x - mean;
   const Expr variance = training ? sum(centred * centred) / count : by_channel(4);
@@ -118,8 +126,31 @@ absl::Status BatchNormalizationRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
+// Per channel of each image, with its own statistics.
+absl::Status InstanceNormalizationRule(RuleWriter& w) {
+  const Expr x = X(w);
+  const Expr axes = AxesFrom(x, 2);
+  const Expr channels = Concat(w, {Shape(X(w, 1)), Ones(Rank(x) - Ints(w, {2}))});
+  const auto mean = [&](const Expr& a) { return ReduceKeeping("ReduceMean", a, axes); };
+  const Expr scale = Reshape(X(w, 1), channels);
+  const Expr centred = x - mean(x);
+  const Expr inverse =
+      1.0 / Apply("Sqrt", mean(centred * centred) +
+                              static_cast<double>(w.node().FloatOr("epsilon", 1e-5F)));
+  const Expr normal = centred * inverse;
+  const Expr dy = Dy(w);
+  if (w.Wants(0)) {
+    w.Set(0, scale * inverse * (dy - mean(dy) - normal * mean(dy * normal)));
+  }
+  if (w.Wants(1)) w.Set(1, ReshapeLike(SumTo(dy * normal, scale), X(w, 1)));
+  if (w.Wants(2)) w.Set(2, ReshapeLike(SumTo(dy, scale), X(w, 2)));
+  return absl::OkStatus();
+}
+
 // The elements that were kept, scaled; out of training, all.
 absl::Status DropoutRule(RuleWriter& w) {
+  if (w.dy(0).empty()) return absl::OkStatus();  // of the mask alone
+  if (w.Wants(1)) return w.NoRule("the ratio of Dropout");
   const int since = w.node().since_version();
   if (since < 7 && w.node().IntOr("is_test", 0) == 0) {
     return w.NoRule("Dropout in training before opset 7");
@@ -130,14 +161,15 @@ absl::Status DropoutRule(RuleWriter& w) {
   }
   if (w.y(1).empty()) return w.NoRule("a Dropout in training whose mask is not an output");
   const Expr dy = Dy(w);
-  const Expr kept = w.x(1).empty() ? dy.Number(0.5)
-                                   : 1.0 - Expr(w, w.Op("CastLike", {w.x(1), w.dy(0)}));
+  const Expr kept =
+      w.x(1).empty() ? dy.Number(0.5) : 1.0 - Expr(w, w.Op("CastLike", {w.x(1), w.dy(0)}));
   const Expr scaled = Where(X(w, 2), dy / kept, dy);
   w.Set(0, Where(Y(w, 1), scaled, dy.Number(0)));
   return absl::OkStatus();
 }
 
-// --- Pooling --------------------------------------------------------------------------------------
+// --- Pooling
+// --------------------------------------------------------------------------------------
 
 absl::Status GlobalAveragePoolRule(RuleWriter& w) {
   const Expr count(
@@ -154,10 +186,11 @@ absl::Status GlobalMaxPoolRule(RuleWriter& w) {
 
 constexpr GradientRule kRules[] = {
     {"", "BatchNormalization", 31, BatchNormalizationRule},
-    {"", "Dropout", 1, DropoutRule},
+    {"", "Dropout", 3, DropoutRule},
     {"", "Gemm", 7, GemmRule},
     {"", "GlobalAveragePool", 1, GlobalAveragePoolRule},
     {"", "GlobalMaxPool", 1, GlobalMaxPoolRule},
+    {"", "InstanceNormalization", 7, InstanceNormalizationRule},
     {"", "LogSoftmax", 1, LogSoftmaxRule},
     {"", "MatMul", 3, MatMulRule},
     {"", "Softmax", 1, SoftmaxRule},

@@ -13,12 +13,12 @@ namespace onnx_run {
 absl::Span<const GradientRule> ElementwiseGradientRules();  // ops/gradient_elementwise.cc
 absl::Span<const GradientRule> ShapeGradientRules();        // ops/gradient_shape.cc
 absl::Span<const GradientRule> NeuralGradientRules();       // ops/gradient_neural.cc
-
+absl::Span<const GradientRule> WindowGradientRules();       // ops/gradient_window.cc
 
 inline constexpr uint32_t kAllInputs = ~0U;
 
-// A value of the function that a rule writes. Operators add nodes; a number becomes a constant of the
-// other operand's type.
+// A value of the function that a rule writes. Operators add nodes; a number becomes a constant of
+// the other operand's type.
 class Expr {
  public:
   Expr(RuleWriter& w, std::string name) : writer_(&w), name_(std::move(name)) {}
@@ -72,9 +72,7 @@ inline Expr Reshape(const Expr& a, const Expr& shape) {
           a.writer().Op("Reshape", {a, shape}, {RuleWriter::IntAttribute("allowzero", 1)})};
 }
 inline Expr ReshapeLike(const Expr& a, const Expr& like) { return Reshape(a, Shape(like)); }
-inline Expr ExpandLike(const Expr& a, const Expr& like) {
-  return Apply("Expand", a, Shape(like));
-}
+inline Expr ExpandLike(const Expr& a, const Expr& like) { return Apply("Expand", a, Shape(like)); }
 // Sums of `a` over the axes along which `like` was broadcast, in the shape of `like`.
 inline Expr SumTo(const Expr& a, const Expr& like) {
   return {a.writer(), a.writer().Helper("SumTo", {a, like})};
@@ -107,8 +105,8 @@ inline Expr AxesFrom(const Expr& a, int64_t first) {
 }
 // A reduction over the axes in an int64 vector, which stay as 1; over none when it is empty.
 inline Expr ReduceKeeping(const char* op_type, const Expr& a, const Expr& axes) {
-  return {a.writer(), a.writer().Op(op_type, {a, axes},
-                                    {RuleWriter::IntAttribute("noop_with_empty_axes", 1)})};
+  return {a.writer(),
+          a.writer().Op(op_type, {a, axes}, {RuleWriter::IntAttribute("noop_with_empty_axes", 1)})};
 }
 
 // dx = dy times what the function says.

@@ -10,7 +10,8 @@
 namespace onnx_run {
 namespace {
 
-// --- Elements of the output are elements of the input ---------------------------------------------
+// --- Elements of the output are elements of the input
+// ---------------------------------------------
 
 // Under other dims.
 absl::Status ReshapeRule(RuleWriter& w) {
@@ -100,9 +101,7 @@ absl::Status ScatterRule(RuleWriter& w, const char* scatter, const char* gather,
 absl::Status ScatterElementsRule(RuleWriter& w) {
   return ScatterRule(w, "ScatterElements", "GatherElements", true);
 }
-absl::Status ScatterNdRule(RuleWriter& w) {
-  return ScatterRule(w, "ScatterND", "GatherND", false);
-}
+absl::Status ScatterNdRule(RuleWriter& w) { return ScatterRule(w, "ScatterND", "GatherND", false); }
 
 // Padding with a constant, whose gradient would be a sum over all of it, is undone by padding with
 // what was taken away, and the other way round.
@@ -122,7 +121,25 @@ absl::Status PadRule(RuleWriter& w) {
     inputs.push_back(w.Op("Neg", {w.x(1)}));
     if (!w.x(3).empty()) inputs.insert(inputs.end(), {"", w.x(3)});
   }
-  w.Set(0, w.Op("Pad", inputs));
+  if (w.Wants(0)) w.Set(0, w.Op("Pad", inputs));
+  if (w.Wants(2)) {  // the elements that are no element of x
+    const Expr one = ExpandLike(X(w).Number(1), X(w));
+    const Expr zero = X(w).Number(0);
+    std::vector<std::string> replayed{one, w.x(1), zero};
+    if (!w.x(3).empty()) replayed.push_back(w.x(3));
+    const Expr padding = 1.0 - Expr(w, w.Replay(replayed));
+    w.Set(2, ReshapeLike(SumTo(Dy(w) * padding, zero), X(w, 2)));
+  }
+  return absl::OkStatus();
+}
+
+// Its values are off and on.
+absl::Status OneHotRule(RuleWriter& w) {
+  const Expr zero = Dy(w).Number(0);
+  const Expr values(w, w.Op("CastLike", {w.Ints({0, 1}), w.dy(0)}));
+  const Expr on(w, w.Replay({w.x(0), w.x(1), values}));
+  const auto sum = [&](const Expr& a) { return Reshape(SumTo(a, zero), Ints(w, {1})); };
+  w.Set(2, Concat(w, {sum(Dy(w) * (1.0 - on)), sum(Dy(w) * on)}));
   return absl::OkStatus();
 }
 
@@ -142,7 +159,8 @@ absl::Status TopKRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Reductions -----------------------------------------------------------------------------------
+// --- Reductions
+// -----------------------------------------------------------------------------------
 
 // The axes of a reduction as an int64 vector. Without any, all, or none when noop_with_empty_axes.
 struct Reduced {
@@ -226,7 +244,8 @@ constexpr GradientRule kRules[] = {
     {"", "Gather", 1, MoveRule},
     {"", "GatherElements", 1, MoveRule},
     {"", "GatherND", 1, MoveRule},
-    {"", "Pad", 1, PadRule},
+    {"", "OneHot", 4, OneHotRule},
+    {"", "Pad", 5, PadRule},
     {"", "ReduceL1", 1, ReduceRule<DReduceL1>},
     {"", "ReduceL2", 1, ReduceRule<DReduceL2>},
     {"", "ReduceLogSum", 1, ReduceRule<DReduceLogSum>},
@@ -255,7 +274,6 @@ constexpr GradientRule kRules[] = {
     {"", "ConstantOfShape", 0, nullptr},
     {"", "EyeLike", 0, nullptr},
     {"", "NonZero", 0, nullptr},
-    {"", "OneHot", 0, nullptr},
     {"", "RandomNormalLike", 0, nullptr},
     {"", "RandomUniformLike", 0, nullptr},
     {"", "Shape", 0, nullptr},

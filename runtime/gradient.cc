@@ -28,8 +28,13 @@ int64_t OpsetOf(absl::Span<const OpsetImport> imports, absl::string_view domain)
   return version;
 }
 
+// The standard's own domain has a name in those made from it: "gradient of ai.onnx".
 std::string DomainName(absl::string_view domain) {
   return domain.empty() ? "ai.onnx" : std::string(domain);
+}
+std::string DomainAfter(absl::string_view prefix, absl::string_view domain) {
+  const absl::string_view rest = absl::StripPrefix(domain, prefix);
+  return rest == "ai.onnx" ? "" : std::string(rest);
 }
 
 // Calls fn with each name that a node reads, its subgraphs included.
@@ -57,8 +62,9 @@ Writers WritersOf(absl::Span<const Node> nodes) {
   return writers;
 }
 
-// Indices of the nodes that `targets` are computed by from the names in `stops` and from what no node
-// writes; each after those it reads from. `meet` is called before a node's inputs are looked at.
+// Indices of the nodes that `targets` are computed by from the names in `stops` and from what no
+// node writes; each after those it reads from. `meet` is called before a node's inputs are looked
+// at.
 absl::StatusOr<std::vector<int>> NodesBefore(absl::Span<const Node> nodes, const Writers& writers,
                                              absl::Span<const std::string> targets,
                                              const NameSet& stops, FreeNames& free_names,
@@ -99,7 +105,7 @@ Node ForwardOf(const Node& node) {
   const size_t outputs = (node.inputs.size() - inputs) / 2;
   Node forward;
   forward.name = node.name;
-  forward.domain = std::string(absl::StripPrefix(node.domain, kGradientOf));
+  forward.domain = DomainAfter(kGradientOf, node.domain);
   forward.op_type = node.op_type;
   forward.overload = node.overload;
   forward.attributes = node.attributes;
@@ -203,8 +209,9 @@ absl::StatusOr<absl::Span<const Node>> Gradients::Expand(
     const std::string& path) {
   std::vector<Node>& result = expanded_.emplace_back(nodes.begin(), nodes.end());
   const Writers writers = WritersOf(nodes);
-  Expansion expansion{nodes,   result,    std::vector<uint8_t>(nodes.size()), writers,
-                      imports, has_value, free_names,                         path};
+  Expansion expansion{nodes,      result,  std::vector<uint8_t>(nodes.size()),
+                      writers,    imports, has_value,
+                      free_names, path};
   for (size_t i = 0; i < nodes.size(); ++i) {
     RETURN_IF_ERROR(ExpandNode(static_cast<int>(i), 0, expansion));
   }
@@ -245,8 +252,9 @@ absl::Status Gradients::ExpandNode(int index, int depth, Expansion& e) {
                              xs.size(), " names in \"xs\" and the ", zs.size(), " in \"zs\""));
   }
   if (node.outputs.size() > xs.size()) {
-    return fail(absl::StrCat(node.outputs.size(), " outputs given, expected at most one for each of ",
-                             "the ", xs.size(), " names in \"xs\""));
+    return fail(absl::StrCat(node.outputs.size(),
+                             " outputs given, expected at most one for each of ", "the ", xs.size(),
+                             " names in \"xs\""));
   }
 
   std::vector<std::string> independent = xs;
@@ -292,7 +300,8 @@ absl::Status Gradients::ExpandNode(int index, int depth, Expansion& e) {
   }
   for (const std::string& name : independent) names.Avoid(name);
   // At the values that the graph has anyway, what it computes is there; elsewhere it is computed in
-  // the function, and what one of its nodes writes under the name of an independent value is not it.
+  // the function, and what one of its nodes writes under the name of an independent value is not
+  // it.
   bool computes = node.inputs != independent;
   for (Node& part : region.nodes) {
     for (std::string& output : part.outputs) {
@@ -305,9 +314,9 @@ absl::Status Gradients::ExpandNode(int index, int depth, Expansion& e) {
   Function& function = NewFunction(node);
   do {
     function.overload = absl::StrCat("#", calls_++);
-  } while (!functions_
-                .emplace(FunctionKey(function.domain, function.name, function.overload), &function)
-                .second);
+  } while (
+      !functions_.emplace(FunctionKey(function.domain, function.name, function.overload), &function)
+           .second);
   function.inputs = independent;
   function.opset_imports.assign(e.imports.begin(), e.imports.end());
   if (computes) function.nodes = region.nodes;
@@ -425,7 +434,7 @@ absl::StatusOr<std::vector<std::string>> Gradients::Differentiate(
     if (!wanted) continue;
     RETURN_IF_ERROR(CheckDifferentiable(node, region.indices[i], imports, path));
     call.name = node.name;
-    call.domain = absl::StrCat(kGradientOf, node.domain);
+    call.domain = absl::StrCat(kGradientOf, DomainName(node.domain));
     call.op_type = node.op_type;
     call.overload = node.overload;
     call.attributes = node.attributes;
@@ -460,9 +469,9 @@ absl::StatusOr<const Function*> Gradients::HelperFunction(const NodeInfo& info) 
   const auto known = helpers_.find(key);
   if (known != helpers_.end()) return known->second;
   const auto& helpers = Rules()->helpers;
-  const auto helper =
-      std::find_if(helpers.begin(), helpers.end(),
-                   [&](const GradientHelper& h) { return h.name == info.op_type(); });
+  const auto helper = std::find_if(helpers.begin(), helpers.end(), [&](const GradientHelper& h) {
+    return h.name == info.op_type();
+  });
   if (helper == helpers.end()) {
     return absl::InternalError(absl::StrCat("the rules have no helper ", info.op_type()));
   }
@@ -478,7 +487,7 @@ absl::StatusOr<const Function*> Gradients::HelperFunction(const NodeInfo& info) 
 const Function* Gradients::ReplayFunction(const NodeInfo& info,
                                           absl::Span<const OpsetImport> imports) {
   Function& function = NewFunction(info.node());
-  const std::string domain(absl::StripPrefix(info.domain(), kReplayOf));
+  const std::string domain = DomainAfter(kReplayOf, info.domain());
   function.opset_imports = {{domain, OpsetOf(imports, info.domain())}};
   Node node = info.node();
   node.domain = domain;
@@ -541,8 +550,9 @@ absl::StatusOr<const Function*> Gradients::BackwardFunction(const NodeInfo& info
                                  forward_info.output_count(), free_names);
   }
   Function& function = NewFunction(info.node());
-  function.opset_imports = {{"", kGradientRuleOpset},
-                            {absl::StrCat(kReplayOf, forward.domain), forward_info.opset_}};
+  function.opset_imports = {
+      {"", kGradientRuleOpset},
+      {absl::StrCat(kReplayOf, DomainName(forward.domain)), forward_info.opset_}};
   std::vector<bool> wants;
   std::vector<bool> has_gradient;
   for (const std::string& output : info.node().outputs) wants.push_back(!output.empty());
@@ -570,10 +580,9 @@ absl::StatusOr<const Function*> Gradients::DifferentiateFunction(const Function&
                                                                  FreeNames& free_names) {
   if (input_count > static_cast<int>(from.inputs.size()) ||
       output_count > static_cast<int>(from.outputs.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input_count, " inputs and ", output_count, " outputs given, function ",
-                     FunctionLabel(from), " has ", from.inputs.size(), " and ",
-                     from.outputs.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        input_count, " inputs and ", output_count, " outputs given, function ", FunctionLabel(from),
+        " has ", from.inputs.size(), " and ", from.outputs.size()));
   }
   Function& function = NewFunction(node);
   function.attributes = from.attributes;

@@ -1,8 +1,9 @@
-// The Gradient operator of ai.onnx.preview.training: graphs are differentiated, in reverse mode, before
-// they become plans. Internal to runtime/.
+// The Gradient operator of ai.onnx.preview.training: graphs are differentiated, in reverse mode,
+// before they become plans. Internal to runtime/.
 //
-// A Gradient node becomes the call of a function that is written here. Its body has the nodes between
-// xs and y, and then, last first, for each of those that y's derivative passes through, a node
+// A Gradient node becomes the call of a function that is written here. Its body has the nodes
+// between xs and y, and then, last first, for each of those that y's derivative passes through, a
+// node
 //
 //   dx0, dx1, ... = Op (x0, x1, ..., y0, ..., dy0, ...)      of domain "gradient of <Op's domain>"
 //

@@ -44,7 +44,7 @@ std::string RuleWriter::Helper(absl::string_view name, std::vector<std::string> 
 
 std::string RuleWriter::Replay(std::vector<std::string> inputs) {
   Node node;
-  node.domain = absl::StrCat(kReplayOf, node_.domain());
+  node.domain = absl::StrCat(kReplayOf, node_.domain().empty() ? "ai.onnx" : node_.domain());
   node.op_type = node_.op_type();
   node.attributes = node_.node().attributes;
   node.inputs = std::move(inputs);

@@ -2,12 +2,12 @@
 //
 //   // y = tanh(x): dx = dy (1 - y^2)
 //   absl::Status TanhRule(RuleWriter& w) {
-//     w.Set(0, w.Op("Mul", {w.dy(0), w.Op("Sub", {w.Like(1, w.y(0)), w.Op("Mul", {w.y(0), w.y(0)})})}));
-//     return absl::OkStatus();
+//     w.Set(0, w.Op("Mul", {w.dy(0), w.Op("Sub", {w.Like(1, w.y(0)), w.Op("Mul", {w.y(0),
+//     w.y(0)})})})); return absl::OkStatus();
 //   }
 //
-// What a rule writes is compiled and run as any function is, by the same kernels, in the types of the
-// model. Ranks and dims are not known when it is written: it asks for them with Shape.
+// What a rule writes is compiled and run as any function is, by the same kernels, in the types of
+// the model. Ranks and dims are not known when it is written: it asks for them with Shape.
 #ifndef ONNX_RUN_RUNTIME_GRADIENT_RULES_H_
 #define ONNX_RUN_RUNTIME_GRADIENT_RULES_H_
 
@@ -28,15 +28,18 @@ inline constexpr absl::string_view kGradientHelpers = "onnx_run.gradient";
 // The opset of ai.onnx that rules are written in.
 inline constexpr int64_t kGradientRuleOpset = 21;
 
-// Writes the function that computes the gradients of one node's inputs from its inputs x, its outputs
-// y and their gradients dy; or a helper, which computes its outputs from its inputs.
+// Writes the function that computes the gradients of one node's inputs from its inputs x, its
+// outputs y and their gradients dy; or a helper, which computes its outputs from its inputs.
 class RuleWriter {
  public:
   // `function` gets the nodes. `wants`: by input, or by output of a helper, whether somebody asks.
   RuleWriter(const NodeInfo& node, std::vector<bool> wants, std::vector<bool> has_gradient,
              Function* function)
-      : node_(node), wants_(std::move(wants)), has_gradient_(std::move(has_gradient)),
-        function_(*function), results_(wants_.size()) {}
+      : node_(node),
+        wants_(std::move(wants)),
+        has_gradient_(std::move(has_gradient)),
+        function_(*function),
+        results_(wants_.size()) {}
 
   // The node that is differentiated, its attributes resolved.
   const NodeInfo& node() const { return node_; }
@@ -101,8 +104,8 @@ struct GradientHelper {
   RuleFn write;
 };
 
-// What the differentiation itself needs of the helpers: "Sum" of any number of gradients, "ZerosLike"
-// and "OnesLike".
+// What the differentiation itself needs of the helpers: "Sum" of any number of gradients,
+// "ZerosLike" and "OnesLike".
 struct GradientRules {
   absl::Span<const GradientRule> rules;  // serve all versions of their operator
   absl::Span<const GradientHelper> helpers;

@@ -125,8 +125,8 @@ class TypedKernelState final : public KernelState {
 using RunFn = absl::Status (*)(const KernelState*, KernelContext&);
 using ParseFn = absl::StatusOr<std::unique_ptr<KernelState>> (*)(const NodeInfo&);
 // Called once, after the parse function, with the inputs that are constants (nullptr: is none): the
-// state may keep what the kernel would make of them at each run, weights in the order they are read.
-// `memory` is how many bytes may be kept yet, and goes down by those that are.
+// state may keep what the kernel would make of them at each run, weights in the order they are
+// read. `memory` is how many bytes may be kept yet, and goes down by those that are.
 using PrepareFn = absl::Status (*)(KernelState* state, const NodeInfo&,
                                    absl::Span<const Value* const> constants, int64_t* memory);
 // The types of the outputs where the schema's constraint variables do not tell them (Cast: from
@@ -184,7 +184,8 @@ absl::Status RunWith(const KernelState* state, KernelContext& context) {
 template <auto kPrepare, typename Attributes>
 absl::Status PrepareWith(KernelState* state, const NodeInfo& node,
                          absl::Span<const Value* const> constants, int64_t* memory) {
-  return kPrepare(static_cast<TypedKernelState<Attributes>*>(state)->value, node, constants, memory);
+  return kPrepare(static_cast<TypedKernelState<Attributes>*>(state)->value, node, constants,
+                  memory);
 }
 template <auto kRun>
 absl::Status RunPlain(const KernelState* /*state*/, KernelContext& context) {

@@ -266,11 +266,10 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::Build(const GraphView& 
   RETURN_IF_ERROR(BindInputs(graph, state, input_types));
   absl::Span<const Node> nodes = graph.nodes;
   if (gradients_.Concerns(nodes, around.imports)) {
-    ASSIGN_OR_RETURN(nodes,
-                     gradients_.Expand(
-                         nodes, around.imports,
-                         [&](absl::string_view name) { return scope.Knows(name); }, free_names_,
-                         plan->path));
+    ASSIGN_OR_RETURN(
+        nodes, gradients_.Expand(
+                   nodes, around.imports, [&](absl::string_view name) { return scope.Knows(name); },
+                   free_names_, plan->path));
   }
   ASSIGN_OR_RETURN(
       const NodeOrder order,
@@ -485,8 +484,8 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
     if (found != functions_.end()) function = found->second;
   }
   if (state.around.function != nullptr && gradients_.Wrote(*state.around.function)) {
-    ASSIGN_OR_RETURN(const Function* called, gradients_.FunctionOf(info, state.around.imports,
-                                                                   input_types, free_names_));
+    ASSIGN_OR_RETURN(const Function* called,
+                     gradients_.FunctionOf(info, state.around.imports, input_types, free_names_));
     if (called != nullptr) function = called;
   }
   if (function != nullptr) {
