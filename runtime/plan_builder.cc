@@ -112,7 +112,8 @@ class PlanBuilder::Impl {
         options_(options),
         fold_environment_(*fold_environment),
         warnings_(warnings),
-        gradients_(registry, options, functions_) {
+        gradients_(registry, options, functions_),
+        prepared_left_(options.max_prepared_bytes) {
     fold_environment_.max_output_bytes = kMaxFoldBytes;
     fold_environment_.parallel_for = nullptr;
   }
@@ -159,6 +160,8 @@ class PlanBuilder::Impl {
                                    bool all_known, StepDetails& details, Step& step);
   absl::Status PrepareKernel(const NodeInfo& info, const KernelDef& kernel, GraphState& state,
                              Step& step);
+  absl::Status Prepare(const NodeInfo& info, const KernelDef& kernel,
+                       absl::Span<const ValueRef> inputs, GraphState& state);
   void AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
                absl::Span<const Type> output_types, GraphState& state);
   void Define(absl::string_view name, Binding binding, GraphState& state);
@@ -195,6 +198,7 @@ class PlanBuilder::Impl {
   FreeNames free_names_;
   Gradients gradients_;
   int depth_ = 0;
+  int64_t prepared_left_;             // bytes that kernels may keep yet
   std::vector<std::string> missing_;  // operators without kernel or body, with where they stand
   absl::flat_hash_set<std::string> missing_keys_;
 };
@@ -551,6 +555,7 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
       ASSIGN_OR_RETURN(const bool folded, Fold(info, *found.kernel, step.state, inputs, state));
       if (folded) return absl::OkStatus();
     }
+    RETURN_IF_ERROR(Prepare(info, *found.kernel, inputs, state));
   }
   if (body_found || !details->subgraphs.empty()) {
     step.details = details.get();
@@ -585,6 +590,17 @@ absl::Status PlanBuilder::Impl::PrepareKernel(const NodeInfo& info, const Kernel
   step.state = kernel_state.get();
   state.plan.states.push_back(std::move(kernel_state));
   return absl::OkStatus();
+}
+
+// After PrepareKernel: the kernel's state is the plan's last.
+absl::Status PlanBuilder::Impl::Prepare(const NodeInfo& info, const KernelDef& kernel,
+                                        absl::Span<const ValueRef> inputs, GraphState& state) {
+  if (kernel.prepare == nullptr) return absl::OkStatus();
+  std::vector<const Value*> constants;
+  for (ValueRef ref : inputs) {
+    constants.push_back(ref.is_constant() ? &state.plan.constants[ref.constant()] : nullptr);
+  }
+  return kernel.prepare(state.plan.states.back().get(), info, constants, &prepared_left_);
 }
 
 void PlanBuilder::Impl::AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
