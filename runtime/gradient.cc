@@ -37,6 +37,11 @@ std::string DomainAfter(absl::string_view prefix, absl::string_view domain) {
   return rest == "ai.onnx" ? "" : std::string(rest);
 }
 
+Node Canonical(Node node) {
+  node.domain = std::string(CanonicalDomain(node.domain));
+  return node;
+}
+
 // Calls fn with each name that a node reads, its subgraphs included.
 template <typename Fn>
 void ForEachRead(const Node& node, FreeNames& free_names, Fn&& fn) {
@@ -293,7 +298,7 @@ absl::Status Gradients::ExpandNode(int index, int depth, Expansion& e) {
     ForEachRead(part, e.free_names,
                 [&](absl::string_view name) { depends = depends || reached.contains(name); });
     if (!depends) continue;
-    region.nodes.push_back(part);
+    region.nodes.push_back(Canonical(part));
     region.indices.push_back(i);
     names.Avoid(part);
     reached.insert(e.original[i].outputs.begin(), e.original[i].outputs.end());
@@ -617,7 +622,7 @@ absl::StatusOr<const Function*> Gradients::DifferentiateFunction(const Function&
   Region region;
   region.free_names = &free_names;
   for (int i : before) {
-    region.nodes.push_back(from.nodes[i]);
+    region.nodes.push_back(Canonical(from.nodes[i]));
     region.indices.push_back(i);
   }
   function.nodes = region.nodes;

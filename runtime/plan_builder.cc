@@ -146,14 +146,15 @@ class PlanBuilder::Impl {
                             GraphState& state);
   // As OpRegistry::Find, remembered: models use few operators many times.
   OpRegistry::Found FindOperator(const Node& node, int64_t opset) {
-    const auto key =
-        std::make_tuple(absl::string_view(node.op_type), absl::string_view(node.domain), opset);
+    const absl::string_view domain = CanonicalDomain(node.domain);
+    const auto key = std::make_tuple(absl::string_view(node.op_type), domain, opset);
     const auto known = found_.find(key);
     if (known != found_.end()) return known->second;
-    return found_[key] = registry_.Find(node.domain, node.op_type, opset);
+    return found_[key] = registry_.Find(domain, node.op_type, opset);
   }
   // The default of a schema as an attribute, for bodies that refer to it.
   const Attribute* DefaultAttribute(const SchemaAttribute& row);
+  // The node as it is meant: attributes of the enclosing function in place, the domain canonical.
   void ResolveReferences(NodeInfo& info, const Surroundings& around);
   // Makes `step` run the standard's body; false when there is none for these types.
   absl::StatusOr<bool> PrepareBody(const NodeInfo& info, absl::Span<const Type> input_types,
@@ -410,13 +411,16 @@ const Attribute* PlanBuilder::Impl::DefaultAttribute(const SchemaAttribute& row)
 
 void PlanBuilder::Impl::ResolveReferences(NodeInfo& info, const Surroundings& around) {
   const std::vector<Attribute>& attributes = info.node_->attributes;
-  if (std::none_of(attributes.begin(), attributes.end(),
+  const absl::string_view domain = CanonicalDomain(info.node_->domain);
+  if (domain == info.node_->domain &&
+      std::none_of(attributes.begin(), attributes.end(),
                    [](const Attribute& a) { return !a.ref_attr_name.empty(); })) {
     return;
   }
   // A reference to an attribute that the call does not give, and that has no default, is as if the
   // node did not have the attribute.
   auto own = std::make_unique<Node>(*info.node_);
+  own->domain = std::string(domain);
   own->attributes.clear();
   for (const Attribute& attribute : attributes) {
     if (attribute.ref_attr_name.empty()) {
