@@ -23,6 +23,7 @@ absl::Span<const absl::Span<const KernelDef>> AllKernels() {
       DropoutKernels(),
       EinsumKernels(),
       GatherKernels(),
+      GradientKernels(),
       GridSampleKernels(),
       IdentityKernels(),
       ImageDecoderKernels(),

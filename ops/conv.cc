@@ -198,9 +198,29 @@ class ConvColumns final : public PanelSource<T> {
   const T* x_;
 };
 
+// The last axis joins the one before where a window moves along it element by element: the longer
+// the rows, the longer the pieces that are copied.
+void MergeAxes(Window& window) {
+  while (window.rank() > 1) {
+    const WindowAxis last = window.axes.back();
+    WindowAxis& before = window.axes[window.axes.size() - 2];
+    const bool whole = last.kernel == 1 && last.pad_begin == 0 && last.pad_end == 0 &&
+                       last.output == last.input && (last.stride == 1 || last.input == 1);
+    if (!whole || last.input == 0 || (before.stride != 1 && last.input != 1)) return;
+    before.input *= last.input;
+    before.output *= last.input;
+    before.dilation *= last.input;
+    before.pad_begin *= last.input;
+    before.pad_end *= last.input;
+    window.axes.pop_back();
+  }
+}
+
 template <typename T>
-absl::Status RunProducts(KernelContext& context, const ConvShape& shape, const T* x, const T* w,
-                         const T* bias, T* y) {
+absl::Status RunProducts(KernelContext& context, const ConvShape& given, const T* x, const T* w,
+                         const T* packed_w, const T* bias, T* y) {
+  ConvShape shape = given;
+  MergeAxes(shape.window);
   const int64_t taps = shape.window.KernelSize();
   const int64_t plane = shape.window.InputSize();
   const int64_t pixels = shape.window.OutputSize();
@@ -227,6 +247,7 @@ absl::Status RunProducts(KernelContext& context, const ConvShape& shape, const T
     const int64_t group = i % shape.group;
     GemmProblem<T> problem;
     problem.a = {w + group * size.m * size.k, size.k, 1};
+    if (packed_w != nullptr) problem.packed_a = packed_w + group * size.m * size.k;
     if (identity) {
       problem.b = {x + i * group_channels * plane, plane, 1};
     } else if (gather) {
@@ -422,7 +443,37 @@ absl::Status RunDepthwise(KernelContext& context, const ConvShape& shape,
   return absl::OkStatus();
 }
 
-absl::Status Conv(const ConvAttributes& attributes, KernelContext& context) {
+struct ConvState {
+  ConvAttributes attributes;
+  PackedOperand packed_weights;
+};
+absl::StatusOr<ConvState> ParseConvState(const NodeInfo& node) {
+  ConvState state;
+  ASSIGN_OR_RETURN(state.attributes, ParseConv(node));
+  return state;
+}
+
+bool IsDepthwise(int64_t channels, int64_t outputs, int64_t group) {
+  return channels == group && outputs / group <= 4;
+}
+
+absl::Status PrepareConv(ConvState& state, const NodeInfo& /*node*/,
+                         absl::Span<const Value* const> constants, int64_t* memory) {
+  const Value* weights = constants[1];
+  if (weights == nullptr || !weights->is_tensor()) return absl::OkStatus();
+  const Dims& dims = weights->tensor().dims();
+  const int64_t group = state.attributes.group;
+  if (dims.size() < 2 || dims[0] % group != 0 || IsDepthwise(dims[1] * group, dims[0], group)) {
+    return absl::OkStatus();
+  }
+  const GemmSize size{dims[0] / group, 0, dims[0] == 0 ? 0 : weights->tensor().size() / dims[0]};
+  state.packed_weights =
+      PackConstant(weights, Operand::kLeft, size, size.k, 1, group, size.m * size.k, memory);
+  return absl::OkStatus();
+}
+
+absl::Status Conv(const ConvState& state, KernelContext& context) {
+  const ConvAttributes& attributes = state.attributes;
   const Tensor& x_in = context.input(0);
   const Tensor* bias_in = context.has_input(2) ? &context.input(2) : nullptr;
   ASSIGN_OR_RETURN(const ConvShape shape,
@@ -437,12 +488,13 @@ absl::Status Conv(const ConvAttributes& attributes, KernelContext& context) {
   return ComputeOutput(context, 0, type, shape.OutputDims(), [&](Tensor& output) {
     return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
       return RunConv<T>(context, shape, x.data_as<T>(), w.data_as<T>(), bias.data_as<T>(),
-                        output.mutable_data_as<T>());
+                        output.mutable_data_as<T>(), state.packed_weights.data<T>());
     });
   });
 }
 
-constexpr auto kKernels = KernelTable(Rows<ParseConv, Conv>("Conv", 1, 11, 22));
+constexpr auto kKernels = KernelTable(Rows<ParseConvState, Conv>("Conv", 1, 11, 22)
+                                          .Prepare(&internal::PrepareWith<PrepareConv, ConvState>));
 
 }  // namespace
 
@@ -486,11 +538,11 @@ absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const 
 
 template <typename T>
 absl::Status RunConv(KernelContext& context, const ConvShape& shape, const T* x, const T* w,
-                     const T* bias, T* y) {
+                     const T* bias, T* y, const T* packed_w) {
   if (shape.batch == 0 || shape.outputs == 0 || shape.window.OutputSize() == 0) {
     return absl::OkStatus();
   }
-  if (shape.channels == shape.group && shape.outputs / shape.group <= 4) {
+  if (IsDepthwise(shape.channels, shape.outputs, shape.group)) {
     const DepthwiseConv<T> conv(shape, x, w, bias, y);
     // Far more padding than input is not laid out.
     const std::optional<int64_t> scratch = conv.ScratchElements();
@@ -498,14 +550,14 @@ absl::Status RunConv(KernelContext& context, const ConvShape& shape, const T* x,
       return RunDepthwise(context, shape, conv, *scratch);
     }
   }
-  return RunProducts(context, shape, x, w, bias, y);
+  return RunProducts(context, shape, x, w, packed_w, bias, y);
 }
 template absl::Status RunConv<float>(KernelContext&, const ConvShape&, const float*, const float*,
-                                     const float*, float*);
+                                     const float*, float*, const float*);
 template absl::Status RunConv<double>(KernelContext&, const ConvShape&, const double*,
-                                      const double*, const double*, double*);
+                                      const double*, const double*, double*, const double*);
 template absl::Status RunConv<int32_t>(KernelContext&, const ConvShape&, const int32_t*,
-                                       const int32_t*, const int32_t*, int32_t*);
+                                       const int32_t*, const int32_t*, int32_t*, const int32_t*);
 
 absl::Span<const KernelDef> ConvKernels() { return kKernels; }
 

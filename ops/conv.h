@@ -32,10 +32,11 @@ struct ConvShape {
 absl::StatusOr<ConvShape> MakeConvShape(const ConvAttributes& attributes, const Tensor& x,
                                         const Tensor& w, const Tensor* bias);
 
-// T: float, double or int32_t, which wraps. `bias` may be nullptr.
+// T: float, double or int32_t, which wraps. `bias` may be nullptr. `packed_w`: what PackConstant
+// has made of the weights, the groups' after each other, as left operands; or nullptr.
 template <typename T>
 absl::Status RunConv(KernelContext& context, const ConvShape& shape, const T* x, const T* w,
-                     const T* bias, T* y);
+                     const T* bias, T* y, const T* packed_w = nullptr);
 
 }  // namespace onnx_run
 

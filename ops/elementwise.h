@@ -76,7 +76,8 @@ absl::Status ElementwiseInto(KernelContext& context, absl::Span<const Tensor* co
 // The inner loops. ivdep: the output may be an input's own memory, and element k of it is read
 // before it is written, so that vectors are safe and need no check for overlap.
 template <typename T, typename R, typename Op>
-void UnaryLoop(const Op& op, const ElementRun& run) {
+void UnaryLoop(const Op& given, const ElementRun& run) {
+  const Op op = given;  // a copy: what is written might else be the operator's own numbers
   const T* x = run.Input<T>(0);
   R* out = run.Output<R>();
   const int64_t n = run.n;
@@ -102,7 +103,8 @@ struct Vectorised : ViaDouble<kFunction> {
 };
 
 template <typename T, typename U, typename R, typename Op>
-void BinaryLoop(const Op& op, const ElementRun& run) {
+void BinaryLoop(const Op& given, const ElementRun& run) {
+  const Op op = given;
   const T* a = run.Input<T>(0);
   const U* b = run.Input<U>(1);
   R* out = run.Output<R>();

@@ -22,6 +22,7 @@ absl::Span<const KernelDef> DetKernels();
 absl::Span<const KernelDef> DropoutKernels();
 absl::Span<const KernelDef> EinsumKernels();
 absl::Span<const KernelDef> GatherKernels();
+absl::Span<const KernelDef> GradientKernels();
 absl::Span<const KernelDef> GridSampleKernels();
 absl::Span<const KernelDef> IdentityKernels();
 absl::Span<const KernelDef> ImageDecoderKernels();

@@ -23,6 +23,9 @@ constexpr int64_t kBlockColumns = 384;
 constexpr int64_t kGrain = int64_t{1} << 17;
 // Up to so many rows or columns are made as sums along contiguous memory.
 constexpr int64_t kFew = 8;
+// Right operands that exist only as panels are laid out once for all blocks of rows up to this
+// size.
+constexpr int64_t kWholeRight = int64_t{1} << 21;  // elements
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t Blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
@@ -116,11 +119,16 @@ struct Cut {
 };
 
 template <typename T>
-Cut CutProduct(const GemmKernels<T>& kernels, const GemmSize& size, int64_t count) {
+Cut CutProduct(const GemmKernels<T>& kernels, const GemmSize& size, int64_t count,
+               bool left_packed) {
   Cut cut;
   const int64_t width = kernels.tile_columns;
   cut.block_rows = std::min(size.m, kBlockRows);
   if (size.m <= 1024 && size.m * size.k <= kWholeLeft) cut.block_rows = size.m;
+  // Rows that need no laying out cost nothing to be read again: then columns are laid out once.
+  if (left_packed && count * Blocks(size.n, RoundUp(kBlockColumns, width)) >= 4) {
+    cut.block_rows = size.m;
+  }
   cut.block_columns = std::min(RoundUp(size.n, width), RoundUp(kBlockColumns, width));
   cut.row_blocks = Blocks(size.m, cut.block_rows);
   // Smaller pieces where there would be too few of them to share out.
@@ -132,7 +140,7 @@ Cut CutProduct(const GemmKernels<T>& kernels, const GemmSize& size, int64_t coun
   cut.column_blocks = Blocks(size.n, cut.block_columns);
   cut.whole_left = cut.block_rows * size.k <= kWholeLeft;
   const int64_t depth = std::min(size.k, kDepth);
-  cut.left_elements = cut.block_rows * (cut.whole_left ? size.k : depth);
+  cut.left_elements = left_packed ? 0 : cut.block_rows * (cut.whole_left ? size.k : depth);
   cut.right_elements = cut.block_columns * depth;
   return cut;
 }
@@ -153,7 +161,8 @@ class BlockRunner {
     const int64_t row_end = std::min(size_.m, row_begin + cut_.block_rows);
     const int64_t begin = column_block * cut_.block_columns;
     const int64_t end = std::min(size_.n, begin + cut_.block_columns);
-    if (cut_.whole_left && (packed_ != problem.a.data || packed_row_ != row_begin)) {
+    const bool pack_left = problem.packed_a == nullptr;
+    if (pack_left && cut_.whole_left && (packed_ != problem.a.data || packed_row_ != row_begin)) {
       for (int64_t k = 0; k < size_.k; k += kDepth) {
         PackLeft(kernels_, problem.a, row_begin, row_end, k, std::min(size_.k, k + kDepth),
                  left_ + (row_end - row_begin) * k);
@@ -162,20 +171,24 @@ class BlockRunner {
       packed_row_ = row_begin;
     }
     // Rows of b that are read once are read where they are.
-    const bool in_place = problem.panels == nullptr && problem.b.column_stride == 1 &&
-                          row_end - row_begin <= kernels_.tile_rows;
+    const bool in_place = problem.panels == nullptr && problem.packed_b == nullptr &&
+                          problem.b.column_stride == 1 && row_end - row_begin <= kernels_.tile_rows;
+    const int64_t all_columns = RoundUp(size_.n, kernels_.tile_columns);
     for (int64_t k = 0; k < size_.k; k += kDepth) {
       const int64_t k_end = std::min(size_.k, k + kDepth);
-      T* left = left_;
-      if (cut_.whole_left) {
+      const T* left = left_;
+      if (!pack_left) {
+        left = problem.packed_a + size_.m * k + row_begin * (k_end - k);
+      } else if (cut_.whole_left) {
         left += (row_end - row_begin) * k;
       } else {
-        PackLeft(kernels_, problem.a, row_begin, row_end, k, k_end, left);
+        PackLeft(kernels_, problem.a, row_begin, row_end, k, k_end, left_);
       }
       const int64_t full = begin + (end - begin) / kernels_.tile_columns * kernels_.tile_columns;
       const PanelRequest<T> request{
           k, k_end, in_place ? full : begin, end, kernels_.tile_columns, right_};
-      if (problem.panels != nullptr) {
+      if (problem.packed_b != nullptr) {
+      } else if (problem.panels != nullptr) {
         problem.panels->Pack(number, request);
       } else if (request.begin < request.end) {
         PackRight(problem.b, request);
@@ -184,7 +197,10 @@ class BlockRunner {
         GemmTile<T> tile;
         tile.k = k_end - k;
         tile.columns = static_cast<int>(std::min<int64_t>(kernels_.tile_columns, end - column));
-        if (in_place && column < full) {
+        if (problem.packed_b != nullptr) {
+          tile.b = problem.packed_b + all_columns * k + column * tile.k;
+          tile.b_stride = kernels_.tile_columns;
+        } else if (in_place && column < full) {
           tile.b = problem.b.data + k * problem.b.row_stride + column;
           tile.b_stride = problem.b.row_stride;
         } else {
@@ -220,10 +236,30 @@ template <typename T>
 absl::Status RunBlocked(KernelContext& context, const GemmSize& size, int64_t count,
                         absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
   const GemmKernels<T>& kernels = GetGemmKernels<T>();
-  const Cut cut = CutProduct(kernels, size, count);
+  const GemmProblem<T> first = problem(0);
+  const Cut cut = CutProduct(kernels, size, count, first.packed_a != nullptr);
   const int64_t blocks = cut.row_blocks * cut.column_blocks;
   const int64_t work = cut.block_rows * cut.block_columns * std::min(size.k, kDepth);
   std::atomic<bool> exhausted{false};
+
+  Tensor panels;
+  const int64_t panel_elements = RoundUp(size.n, kernels.tile_columns) * size.k;
+  if (first.panels != nullptr && cut.row_blocks > 1 && count * panel_elements <= kWholeRight) {
+    ASSIGN_OR_RETURN(panels, context.Allocate(ElementTypeOf<T>(), {count * panel_elements}));
+    const int64_t pieces = Blocks(size.k, kDepth);
+    T* const to = panels.mutable_data_as<T>();
+    context.ParallelFor(
+        count * pieces, std::max<int64_t>(1, kGrain / (4 * size.n * std::min(size.k, kDepth))),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t k = i % pieces * kDepth;
+            first.panels->Pack(
+                i / pieces,
+                {k, std::min(size.k, k + kDepth), 0, size.n, kernels.tile_columns,
+                 to + i / pieces * panel_elements + RoundUp(size.n, kernels.tile_columns) * k});
+          }
+        });
+  }
   context.ParallelFor(
       count * blocks, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
         Scratch<T> scratch(context, RoundUp(cut.left_elements, 16) + cut.right_elements, exhausted);
@@ -232,7 +268,11 @@ absl::Status RunBlocked(KernelContext& context, const GemmSize& size, int64_t co
         for (int64_t block = begin; block < end; ++block) {
           const int64_t number = block / blocks;
           const int64_t rest = block % blocks;
-          runner.Run(number, problem(number), rest / cut.column_blocks, rest % cut.column_blocks);
+          GemmProblem<T> p = problem(number);
+          if (panels.data() != nullptr) {
+            p.packed_b = panels.data_as<T>() + number * panel_elements;
+          }
+          runner.Run(number, p, rest / cut.column_blocks, rest % cut.column_blocks);
         }
       });
   return exhausted ? Exhausted() : absl::OkStatus();
@@ -365,6 +405,64 @@ absl::Status RunGemms(KernelContext& context, const GemmSize& size, int64_t coun
   } else {
     return RunPlain<T>(context, size, count, problem);
   }
+}
+
+template <typename T>
+int64_t PackedElements(Operand operand, const GemmSize& size) {
+  const int64_t width = GetGemmKernels<T>().tile_columns;
+  return operand == Operand::kLeft ? size.m * size.k : RoundUp(size.n, width) * size.k;
+}
+
+template <typename T>
+void PackOperand(Operand operand, const GemmSize& size, const Matrix<T>& matrix, T* to) {
+  const GemmKernels<T>& kernels = GetGemmKernels<T>();
+  for (int64_t k = 0; k < size.k; k += kDepth) {
+    const int64_t k_end = std::min(size.k, k + kDepth);
+    if (operand == Operand::kLeft) {
+      PackLeft(kernels, matrix, 0, size.m, k, k_end, to + size.m * k);
+    } else {
+      const int64_t columns = RoundUp(size.n, kernels.tile_columns);
+      PackRight(matrix,
+                PanelRequest<T>{k, k_end, 0, size.n, kernels.tile_columns, to + columns * k});
+    }
+  }
+}
+
+namespace {
+
+template <typename T>
+PackedOperand PackConstantOf(const Tensor& constant, Operand operand, const GemmSize& size,
+                             int64_t row_stride, int64_t column_stride, int64_t count,
+                             int64_t distance, int64_t* memory) {
+  const int64_t elements = PackedElements<T>(operand, size);
+  const int64_t bytes = elements * count * static_cast<int64_t>(sizeof(T));
+  if (elements <= 0 || bytes > *memory) return {};
+  absl::StatusOr<Tensor> packed = Tensor::Create(ElementTypeOf<T>(), {elements * count});
+  if (!packed.ok()) return {};
+  for (int64_t i = 0; i < count; ++i) {
+    PackOperand<T>(operand, size, {constant.data_as<T>() + i * distance, row_stride, column_stride},
+                   packed->mutable_data_as<T>() + i * elements);
+  }
+  *memory -= bytes;
+  return PackedOperand(*std::move(packed));
+}
+
+}  // namespace
+
+PackedOperand PackConstant(const Value* constant, Operand operand, const GemmSize& size,
+                           int64_t row_stride, int64_t column_stride, int64_t count,
+                           int64_t distance, int64_t* memory) {
+  if (constant == nullptr || !constant->is_tensor()) return {};
+  const Tensor& tensor = constant->tensor();
+  if (tensor.type() == ElementType::kFloat) {
+    return PackConstantOf<float>(tensor, operand, size, row_stride, column_stride, count, distance,
+                                 memory);
+  }
+  if (tensor.type() == ElementType::kDouble) {
+    return PackConstantOf<double>(tensor, operand, size, row_stride, column_stride, count, distance,
+                                  memory);
+  }
+  return {};
 }
 
 template absl::Status RunGemms<float>(KernelContext&, const GemmSize&, int64_t,

@@ -10,10 +10,14 @@
 #define ONNX_RUN_OPS_GEMM_H_
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/kernel.h"
+#include "runtime/tensor.h"
+#include "runtime/value.h"
 
 namespace onnx_run {
 
@@ -58,6 +62,9 @@ struct GemmProblem {
   Matrix<T> a;  // m x k
   Matrix<T> b;  // k x n, without `panels`
   const PanelSource<T>* panels = nullptr;
+  // What PackOperand has made of a or b; read instead of them where blocks are.
+  const T* packed_a = nullptr;
+  const T* packed_b = nullptr;
   T* c = nullptr;  // m x n, neighbours in a row side by side
   int64_t c_stride = 0;
   const T* row_bias = nullptr;  // m, or none
@@ -68,6 +75,37 @@ struct GemmProblem {
 template <typename T>
 absl::Status RunGemms(KernelContext& context, const GemmSize& size, int64_t count,
                       absl::FunctionRef<GemmProblem<T>(int64_t problem)> problem);
+
+// An operand that is a constant, in the order in which blocks are read: the same products, without
+// laying the operand out at each run. T: float and double.
+enum class Operand : uint8_t { kLeft, kRight };
+// `size` of the operand is all that counts: m and k, or k and n. Elements of the result.
+template <typename T>
+int64_t PackedElements(Operand operand, const GemmSize& size);
+template <typename T>
+void PackOperand(Operand operand, const GemmSize& size, const Matrix<T>& matrix, T* to);
+
+// What a kernel's state keeps of a constant operand.
+class PackedOperand {
+ public:
+  PackedOperand() = default;
+  explicit PackedOperand(Tensor elements)
+      : elements_(std::make_shared<const Tensor>(std::move(elements))) {}
+  // nullptr: nothing is kept.
+  template <typename T>
+  const T* data() const {
+    return elements_ == nullptr ? nullptr : elements_->data_as<T>();
+  }
+
+ private:
+  std::shared_ptr<const Tensor> elements_;
+};
+// The two above for a kernel's PrepareFn: `count` operands, `distance` elements after each other in
+// `constant`, packed after each other. Nothing when the constant is nullptr or of another type than
+// float and double, or there is not enough of `memory`.
+PackedOperand PackConstant(const Value* constant, Operand operand, const GemmSize& size,
+                           int64_t row_stride, int64_t column_stride, int64_t count,
+                           int64_t distance, int64_t* memory);
 
 }  // namespace onnx_run
 

@@ -24,6 +24,11 @@ struct KernelRows {
     for (KernelDef& row : result.rows) row = row.Infer(fn);
     return result;
   }
+  constexpr KernelRows Prepare(PrepareFn fn) const {
+    KernelRows result = *this;
+    for (KernelDef& row : result.rows) row = row.Prepare(fn);
+    return result;
+  }
   constexpr KernelRows NotFoldable() const {
     KernelRows result = *this;
     for (KernelDef& row : result.rows) row = row.NotFoldable();

@@ -82,25 +82,40 @@ absl::StatusOr<MatMulShape> MakeMatMulShape(absl::Span<const int64_t> a,
 
 template <typename T>
 absl::Status RunMatMul(KernelContext& context, const MatMulShape& shape, const T* a, const T* b,
-                       T* c) {
+                       T* c, const T* packed_b) {
   const auto [m, n, k] = shape.size;
   return RunGemms<T>(context, shape.size, shape.count, [&](int64_t i) {
     return GemmProblem<T>{.a = {a + BatchOffset(shape.batch, shape.a, i, m * k), k, 1},
                           .b = {b + BatchOffset(shape.batch, shape.b, i, k * n), n, 1},
+                          .packed_b = packed_b,
                           .c = c + i * m * n,
                           .c_stride = n};
   });
 }
 template absl::Status RunMatMul<float>(KernelContext&, const MatMulShape&, const float*,
-                                       const float*, float*);
+                                       const float*, float*, const float*);
 template absl::Status RunMatMul<double>(KernelContext&, const MatMulShape&, const double*,
-                                        const double*, double*);
+                                        const double*, double*, const double*);
 template absl::Status RunMatMul<int32_t>(KernelContext&, const MatMulShape&, const int32_t*,
-                                         const int32_t*, int32_t*);
+                                         const int32_t*, int32_t*, const int32_t*);
 
 namespace {
 
-absl::Status MatMul(KernelContext& context) {
+struct MatMulState {
+  PackedOperand packed_b;
+};
+absl::StatusOr<MatMulState> ParseMatMul(const NodeInfo& /*node*/) { return MatMulState(); }
+
+absl::Status PrepareMatMul(MatMulState& state, const NodeInfo& /*node*/,
+                           absl::Span<const Value* const> constants, int64_t* memory) {
+  const Value* b = constants[1];
+  if (b == nullptr || !b->is_tensor() || b->tensor().rank() != 2) return absl::OkStatus();
+  const GemmSize size{0, b->tensor().dim(1), b->tensor().dim(0)};
+  state.packed_b = PackConstant(b, Operand::kRight, size, size.n, 1, 1, 0, memory);
+  return absl::OkStatus();
+}
+
+absl::Status MatMul(const MatMulState& state, KernelContext& context) {
   ASSIGN_OR_RETURN(const MatMulShape shape,
                    MakeMatMulShape(context.input(0).dims(), context.input(1).dims()));
   const ElementType type = context.input(0).type();
@@ -120,7 +135,7 @@ absl::Status MatMul(KernelContext& context) {
         });
       } else {
         return RunMatMul<G>(context, shape, a.data_as<G>(), b.data_as<G>(),
-                            output.mutable_data_as<G>());
+                            output.mutable_data_as<G>(), state.packed_b.data<G>());
       }
     });
   });
@@ -132,12 +147,26 @@ struct GemmAttributes {
   bool transpose_a;
   bool transpose_b;
   bool broadcast;  // C is broadcast: always, since version 7
+  PackedOperand packed_b = {};
 };
 
 absl::StatusOr<GemmAttributes> ParseGemm(const NodeInfo& node) {
   return GemmAttributes{node.FloatOr("alpha", 1), node.FloatOr("beta", 1),
                         node.IntOr("transA", 0) != 0, node.IntOr("transB", 0) != 0,
                         node.since_version() >= 7 || node.IntOr("broadcast", 0) != 0};
+}
+
+absl::Status PrepareGemm(GemmAttributes& attributes, const NodeInfo& /*node*/,
+                         absl::Span<const Value* const> constants, int64_t* memory) {
+  const Value* b = constants[1];
+  if (b == nullptr || !b->is_tensor() || b->tensor().rank() != 2) return absl::OkStatus();
+  const int64_t rows = b->tensor().dim(0);
+  const int64_t columns = b->tensor().dim(1);
+  attributes.packed_b =
+      attributes.transpose_b
+          ? PackConstant(b, Operand::kRight, {0, rows, columns}, 1, columns, 1, 0, memory)
+          : PackConstant(b, Operand::kRight, {0, columns, rows}, columns, 1, 1, 0, memory);
+  return absl::OkStatus();
 }
 
 // Factors of integers are integers here.
@@ -242,6 +271,7 @@ absl::Status Gemm(const GemmAttributes& attributes, KernelContext& context) {
                                     attributes.transpose_a ? size.m : 1},
                               .b = {b.data_as<G>(), attributes.transpose_b ? 1 : size.n,
                                     attributes.transpose_b ? size.k : 1},
+                              .packed_b = attributes.packed_b.data<G>(),
                               .c = output.mutable_data_as<G>(),
                               .c_stride = size.n};
       }));
@@ -253,8 +283,11 @@ absl::Status Gemm(const GemmAttributes& attributes, KernelContext& context) {
   });
 }
 
-constexpr auto kKernels = KernelTable(Rows<MatMul>("MatMul", 1, 9, 13),
-                                      Rows<ParseGemm, Gemm>("Gemm", 1, 6, 7, 9, 11, 13));
+constexpr auto kKernels =
+    KernelTable(Rows<ParseMatMul, MatMul>("MatMul", 1, 9, 13)
+                    .Prepare(&internal::PrepareWith<PrepareMatMul, MatMulState>),
+                Rows<ParseGemm, Gemm>("Gemm", 1, 6, 7, 9, 11, 13)
+                    .Prepare(&internal::PrepareWith<PrepareGemm, GemmAttributes>));
 
 }  // namespace
 

@@ -24,10 +24,11 @@ struct MatMulShape {
 absl::StatusOr<MatMulShape> MakeMatMulShape(absl::Span<const int64_t> a,
                                             absl::Span<const int64_t> b);
 
-// T: float, double or int32_t.
+// T: float, double or int32_t. `packed_b`: what PackConstant has made of b, a single matrix; or
+// nullptr.
 template <typename T>
 absl::Status RunMatMul(KernelContext& context, const MatMulShape& shape, const T* a, const T* b,
-                       T* c);
+                       T* c, const T* packed_b = nullptr);
 
 }  // namespace onnx_run
 

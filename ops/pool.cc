@@ -60,15 +60,18 @@ struct PoolView {
   int64_t counted;  // elements of the window that are not past the padding
 };
 
-// Calls fn(o, PoolView) for each output `o` of a plane.
+// Taps of output `o` along an axis that are not past the padding.
+int64_t Counted(const WindowAxis& axis, int64_t o) {
+  const int64_t padded = axis.input + axis.pad_begin + axis.pad_end - o * axis.stride;
+  return padded <= 0 ? 0 : std::min(axis.kernel, (padded + axis.dilation - 1) / axis.dilation);
+}
+
+// Calls fn(row, rows, counted) for each row of a plane's outputs: the rows of the input that its
+// windows meet, as indices of their first elements, and how many rows are not past the padding.
 template <typename Fn>
-void ForEachWindow(const Window& window, Fn&& fn) {
+void ForEachRow(const Window& window, Fn&& fn) {
   const int last = window.rank() - 1;
   const WindowAxis& axis = window.axes[last];
-  const auto counted = [](const WindowAxis& a, int64_t o) {
-    const int64_t padded = a.input + a.pad_begin + a.pad_end - o * a.stride;
-    return padded <= 0 ? int64_t{0} : std::min(a.kernel, (padded + a.dilation - 1) / a.dilation);
-  };
   absl::InlinedVector<int64_t, 32> rows;
   absl::InlinedVector<int64_t, 32> next;
   absl::InlinedVector<int64_t, 3> index(last, 0);
@@ -92,16 +95,25 @@ void ForEachWindow(const Window& window, Fn&& fn) {
         }
       }
       rows.swap(next);
-      row_counted *= counted(outer, index[d]);
+      row_counted *= Counted(outer, index[d]);
     }
     for (int64_t& row : rows) row *= axis.input;
+    fn(output_row, absl::MakeConstSpan(rows), row_counted);
+  }
+}
+
+// Calls fn(o, PoolView) for each output `o` of a plane.
+template <typename Fn>
+void ForEachWindow(const Window& window, Fn&& fn) {
+  const WindowAxis& axis = window.axes.back();
+  ForEachRow(window, [&](int64_t output_row, absl::Span<const int64_t> rows, int64_t row_counted) {
     for (int64_t o = 0; o < axis.output; ++o) {
       const auto [first, end] = axis.Taps(o);
       fn(output_row * axis.output + o,
          PoolView{rows, axis.Start(o) + first * axis.dilation, axis.dilation, end - first,
-                  row_counted * counted(axis, o)});
+                  row_counted * Counted(axis, o)});
     }
-  }
+  });
 }
 
 // Calls fn(plane) for each image and channel, shared out.
@@ -205,6 +217,31 @@ int64_t ColumnMajorIndex(const Window& window, int64_t index) {
   return result;
 }
 
+// A row of outputs at a time, tap by tap: each output meets its elements in the order of the
+// window.
+template <typename T>
+void MaxOfRow(const WindowAxis& axis, absl::Span<const int64_t> rows, const T* plane, T* out) {
+  std::fill_n(out, axis.output, Lowest<T>());
+  const int64_t stride = axis.stride;
+  for (const int64_t row : rows) {
+    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+      const int64_t from = tap * axis.dilation - axis.pad_begin;  // of output 0
+      const int64_t begin = from >= 0 ? 0 : (-from + stride - 1) / stride;
+      const int64_t end =
+          from >= axis.input ? 0 : std::min(axis.output, (axis.input - from + stride - 1) / stride);
+      const T* x = plane + row + from;
+      if (stride == 1) {
+        for (int64_t o = begin; o < end; ++o) out[o] = Above(x[o], out[o]) ? x[o] : out[o];
+      } else {
+        for (int64_t o = begin; o < end; ++o) {
+          const T value = x[o * stride];
+          out[o] = Above(value, out[o]) ? value : out[o];
+        }
+      }
+    }
+  }
+}
+
 template <typename T>
 void RunMaxPool(const PoolAttributes& attributes, const KernelContext& context,
                 const Window& window, const Tensor& x, T* out, int64_t* indices) {
@@ -213,27 +250,30 @@ void RunMaxPool(const PoolAttributes& attributes, const KernelContext& context,
   const int64_t out_size = window.OutputSize();
   ForEachPlane(context, x, window, [&](int64_t number) {
     const T* plane = in + number * in_size;
+    if (indices == nullptr) {
+      const WindowAxis& axis = window.axes.back();
+      ForEachRow(window, [&](int64_t output_row, absl::Span<const int64_t> rows, int64_t) {
+        MaxOfRow(axis, rows, plane, out + number * out_size + output_row * axis.output);
+      });
+      return;
+    }
     ForEachWindow(window, [&](int64_t o, const PoolView& view) {
       T best = Lowest<T>();
-      if (indices == nullptr) {
-        ForEachElement(view, plane, [&](T value) { best = Above(value, best) ? value : best; });
-      } else {
-        int64_t best_index = -1;  // of a window that lies in the padding
-        for (const int64_t row : view.rows) {
-          for (int64_t tap = 0; tap < view.taps; ++tap) {
-            const int64_t index = row + view.start + tap * view.step;
-            if (best_index < 0 || Above(plane[index], best)) {
-              best = plane[index];
-              best_index = index;
-            }
+      int64_t best_index = -1;  // of a window that lies in the padding
+      for (const int64_t row : view.rows) {
+        for (int64_t tap = 0; tap < view.taps; ++tap) {
+          const int64_t index = row + view.start + tap * view.step;
+          if (best_index < 0 || Above(plane[index], best)) {
+            best = plane[index];
+            best_index = index;
           }
         }
-        if (best_index >= 0) {
-          if (attributes.column_major) best_index = ColumnMajorIndex(window, best_index);
-          best_index += number * in_size;
-        }
-        indices[number * out_size + o] = best_index;
       }
+      if (best_index >= 0) {
+        if (attributes.column_major) best_index = ColumnMajorIndex(window, best_index);
+        best_index += number * in_size;
+      }
+      indices[number * out_size + o] = best_index;
       out[number * out_size + o] = best;
     });
   });

@@ -9,6 +9,17 @@
 
 namespace onnx_run {
 
+std::string FunctionKey(absl::string_view domain, absl::string_view name,
+                        absl::string_view overload) {
+  return absl::StrCat(domain, absl::string_view("\0", 1), name, absl::string_view("\0", 1),
+                      overload);
+}
+
+std::string FunctionLabel(const Function& function) {
+  return absl::StrCat(function.domain.empty() ? "ai.onnx" : function.domain, ".", function.name,
+                      function.overload.empty() ? "" : ":", function.overload);
+}
+
 std::string NodeLabel(const Node& node, int index) {
   std::string text = absl::StrCat("node #", index, " ", node.op_type);
   if (!node.name.empty()) absl::StrAppend(&text, " \"", node.name, "\"");

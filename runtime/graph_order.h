@@ -41,6 +41,11 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
                                      absl::FunctionRef<bool(absl::string_view)> has_outer,
                                      FreeNames& free_names, const std::string& path);
 
+// The key of a function in a table of them.
+std::string FunctionKey(absl::string_view domain, absl::string_view name,
+                        absl::string_view overload);
+// `ai.onnx.Gelu`, `my.domain.F:overload`.
+std::string FunctionLabel(const Function& function);
 // `node #7 Cast "c"`.
 std::string NodeLabel(const Node& node, int index);
 // `main graph/If "choose" then_branch`.

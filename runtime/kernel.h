@@ -37,8 +37,10 @@ namespace onnx_run {
 
 class KernelContext;
 class Executor;
+class Gradients;
 class PlanBuilder;
 struct Frame;
+struct GradientRules;
 struct Plan;
 struct RunEnvironment;
 struct Step;
@@ -96,6 +98,7 @@ class NodeInfo {
                             absl::string_view expected) const;
 
  private:
+  friend class Gradients;
   friend class PlanBuilder;
   const Node* node_ = nullptr;
   const OpSchema* schema_ = nullptr;
@@ -120,7 +123,12 @@ class TypedKernelState final : public KernelState {
 };
 
 using RunFn = absl::Status (*)(const KernelState*, KernelContext&);
-using ParseFn = absl::StatusOr<std::unique_ptr<const KernelState>> (*)(const NodeInfo&);
+using ParseFn = absl::StatusOr<std::unique_ptr<KernelState>> (*)(const NodeInfo&);
+// Called once, after the parse function, with the inputs that are constants (nullptr: is none): the
+// state may keep what the kernel would make of them at each run, weights in the order they are
+// read. `memory` is how many bytes may be kept yet, and goes down by those that are.
+using PrepareFn = absl::Status (*)(KernelState* state, const NodeInfo&,
+                                   absl::Span<const Value* const> constants, int64_t* memory);
 // The types of the outputs where the schema's constraint variables do not tell them (Cast: from
 // `to`). `outputs` come in undeclared, or as the schema tells them; what is unknown stays
 // undeclared.
@@ -135,6 +143,9 @@ struct KernelDef {
   ParseFn parse;  // nullptr: no attributes to keep
   InferFn infer;  // nullptr: the schema tells all there is to know
   bool foldable;  // the result depends on the inputs alone; may be run at load on constants
+  PrepareFn prepare = nullptr;  // nullptr: nothing to prepare
+  // Of Gradient alone: how to differentiate the other operators (runtime/gradient_rules.h).
+  const GradientRules& (*gradient)() = nullptr;
 
   constexpr KernelDef Infer(InferFn fn) const {
     KernelDef row = *this;
@@ -144,6 +155,11 @@ struct KernelDef {
   constexpr KernelDef NotFoldable() const {
     KernelDef row = *this;
     row.foldable = false;
+    return row;
+  }
+  constexpr KernelDef Prepare(PrepareFn fn) const {
+    KernelDef row = *this;
+    row.prepare = fn;
     return row;
   }
 };
@@ -156,14 +172,20 @@ struct StatusOrValue<absl::StatusOr<T>> {
   using type = T;
 };
 template <auto kParse, typename Attributes>
-absl::StatusOr<std::unique_ptr<const KernelState>> ParseInto(const NodeInfo& node) {
+absl::StatusOr<std::unique_ptr<KernelState>> ParseInto(const NodeInfo& node) {
   absl::StatusOr<Attributes> attributes = kParse(node);
   if (!attributes.ok()) return std::move(attributes).status();
-  return std::make_unique<const TypedKernelState<Attributes>>(*std::move(attributes));
+  return std::make_unique<TypedKernelState<Attributes>>(*std::move(attributes));
 }
 template <auto kRun, typename Attributes>
 absl::Status RunWith(const KernelState* state, KernelContext& context) {
   return kRun(static_cast<const TypedKernelState<Attributes>*>(state)->value, context);
+}
+template <auto kPrepare, typename Attributes>
+absl::Status PrepareWith(KernelState* state, const NodeInfo& node,
+                         absl::Span<const Value* const> constants, int64_t* memory) {
+  return kPrepare(static_cast<TypedKernelState<Attributes>*>(state)->value, node, constants,
+                  memory);
 }
 template <auto kRun>
 absl::Status RunPlain(const KernelState* /*state*/, KernelContext& context) {

@@ -11,12 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "runtime/tensor.h"
 #include "runtime/value.h"
 
 namespace onnx_run {
 
 struct Graph;
+
+// "" and "ai.onnx" are one domain, and "" is how it is kept.
+inline absl::string_view CanonicalDomain(absl::string_view domain) {
+  return domain == "ai.onnx" ? absl::string_view() : domain;
+}
 
 // The numbers are those of AttributeProto.AttributeType.
 enum class AttributeKind : uint8_t {
@@ -57,7 +63,7 @@ struct Attribute {
 
 struct Node {
   std::string name;
-  std::string domain;  // "" for the standard's own; "ai.onnx" is made "" when read
+  std::string domain;  // "" for the standard's own; "ai.onnx" means the same
   std::string op_type;
   std::string overload;
   std::vector<std::string> inputs;   // "" for an absent one
@@ -85,7 +91,7 @@ struct Graph {
 };
 
 struct OpsetImport {
-  std::string domain;  // "ai.onnx" is made ""
+  std::string domain;  // as of a node
   int64_t version = 0;
 };
 

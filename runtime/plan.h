@@ -111,7 +111,7 @@ struct Plan {
   std::vector<int32_t> final_deaths;  // slots still alive when the outputs have been taken
 
   std::deque<NodeInfo> infos;
-  std::vector<std::unique_ptr<const KernelState>> states;
+  std::vector<std::unique_ptr<KernelState>> states;
   std::vector<std::unique_ptr<StepDetails>> details;
 
   Plan() = default;

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/gradient.h"
 #include "runtime/graph_order.h"
 #include "runtime/node_checks.h"
 #include "runtime/plan.h"
@@ -86,17 +87,6 @@ GraphView ViewOf(const Graph& graph) {
   return {graph.inputs, graph.initializers, graph.nodes, graph.outputs};
 }
 
-std::string FunctionKey(absl::string_view domain, absl::string_view name,
-                        absl::string_view overload) {
-  return absl::StrCat(domain, absl::string_view("\0", 1), name, absl::string_view("\0", 1),
-                      overload);
-}
-
-std::string FunctionLabel(const Function& function) {
-  return absl::StrCat(function.domain.empty() ? "ai.onnx" : function.domain, ".", function.name,
-                      function.overload.empty() ? "" : ":", function.overload);
-}
-
 // Tells attribute values apart. Tensors and graphs by address: equal ones elsewhere only cost a
 // body more.
 void AppendKey(const Attribute& attribute, std::string* key) {
@@ -121,7 +111,9 @@ class PlanBuilder::Impl {
         registry_(registry),
         options_(options),
         fold_environment_(*fold_environment),
-        warnings_(warnings) {
+        warnings_(warnings),
+        gradients_(registry, options, functions_),
+        prepared_left_(options.max_prepared_bytes) {
     fold_environment_.max_output_bytes = kMaxFoldBytes;
     fold_environment_.parallel_for = nullptr;
   }
@@ -145,7 +137,8 @@ class PlanBuilder::Impl {
   absl::Status BuildNode(const Node& node, int index, GraphState& state);
   absl::Status BuildNodeAt(NodeInfo& info, GraphState& state);
   absl::Status BuildSubgraphs(NodeInfo& info, GraphState& state, StepDetails& details);
-  absl::StatusOr<const Plan*> BuildCall(const NodeInfo& info, const Function& function);
+  absl::StatusOr<const Plan*> BuildCall(const NodeInfo& info, const Function& function,
+                                        absl::Span<const Type> input_types);
   absl::StatusOr<const Plan*> BuildInstance(const NodeInfo& info, const Function& function,
                                             bool standard, absl::Span<const Type> input_types);
   absl::StatusOr<bool> Fold(const NodeInfo& info, const KernelDef& kernel,
@@ -153,20 +146,23 @@ class PlanBuilder::Impl {
                             GraphState& state);
   // As OpRegistry::Find, remembered: models use few operators many times.
   OpRegistry::Found FindOperator(const Node& node, int64_t opset) {
-    const auto key =
-        std::make_tuple(absl::string_view(node.op_type), absl::string_view(node.domain), opset);
+    const absl::string_view domain = CanonicalDomain(node.domain);
+    const auto key = std::make_tuple(absl::string_view(node.op_type), domain, opset);
     const auto known = found_.find(key);
     if (known != found_.end()) return known->second;
-    return found_[key] = registry_.Find(node.domain, node.op_type, opset);
+    return found_[key] = registry_.Find(domain, node.op_type, opset);
   }
   // The default of a schema as an attribute, for bodies that refer to it.
   const Attribute* DefaultAttribute(const SchemaAttribute& row);
+  // The node as it is meant: attributes of the enclosing function in place, the domain canonical.
   void ResolveReferences(NodeInfo& info, const Surroundings& around);
   // Makes `step` run the standard's body; false when there is none for these types.
   absl::StatusOr<bool> PrepareBody(const NodeInfo& info, absl::Span<const Type> input_types,
                                    bool all_known, StepDetails& details, Step& step);
   absl::Status PrepareKernel(const NodeInfo& info, const KernelDef& kernel, GraphState& state,
                              Step& step);
+  absl::Status Prepare(const NodeInfo& info, const KernelDef& kernel,
+                       absl::Span<const ValueRef> inputs, GraphState& state);
   void AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
                absl::Span<const Type> output_types, GraphState& state);
   void Define(absl::string_view name, Binding binding, GraphState& state);
@@ -201,7 +197,9 @@ class PlanBuilder::Impl {
   absl::flat_hash_map<std::tuple<absl::string_view, absl::string_view, int64_t>, OpRegistry::Found>
       found_;
   FreeNames free_names_;
+  Gradients gradients_;
   int depth_ = 0;
+  int64_t prepared_left_;             // bytes that kernels may keep yet
   std::vector<std::string> missing_;  // operators without kernel or body, with where they stand
   absl::flat_hash_set<std::string> missing_keys_;
 };
@@ -271,17 +269,24 @@ absl::StatusOr<std::unique_ptr<Plan>> PlanBuilder::Impl::Build(const GraphView& 
   scope.names.reserve(graph.nodes.size() + graph.inputs.size() + graph.initializers.size());
   GraphState state{*plan, scope, around};
   RETURN_IF_ERROR(BindInputs(graph, state, input_types));
+  absl::Span<const Node> nodes = graph.nodes;
+  if (gradients_.Concerns(nodes, around.imports)) {
+    ASSIGN_OR_RETURN(
+        nodes, gradients_.Expand(
+                   nodes, around.imports, [&](absl::string_view name) { return scope.Knows(name); },
+                   free_names_, plan->path));
+  }
   ASSIGN_OR_RETURN(
       const NodeOrder order,
       OrderNodes(
-          graph.nodes, [&](absl::string_view name) { return scope.names.contains(name); },
+          nodes, [&](absl::string_view name) { return scope.names.contains(name); },
           [&](absl::string_view name) { return outer != nullptr && outer->Knows(name); },
           free_names_, plan->path));
   if (!order.was_sorted) {
     RETURN_IF_ERROR(Strictly(absl::StrCat(plan->path, ": nodes are not in topological order")));
   }
-  plan->steps.reserve(graph.nodes.size());
-  for (int index : order.order) RETURN_IF_ERROR(BuildNode(graph.nodes[index], index, state));
+  plan->steps.reserve(nodes.size());
+  for (int index : order.order) RETURN_IF_ERROR(BuildNode(nodes[index], index, state));
   RETURN_IF_ERROR(BindOutputs(graph, state));
   AssignSlots(*plan, scope.value_count);
   for (const Step& step : plan->steps) {
@@ -406,13 +411,16 @@ const Attribute* PlanBuilder::Impl::DefaultAttribute(const SchemaAttribute& row)
 
 void PlanBuilder::Impl::ResolveReferences(NodeInfo& info, const Surroundings& around) {
   const std::vector<Attribute>& attributes = info.node_->attributes;
-  if (std::none_of(attributes.begin(), attributes.end(),
+  const absl::string_view domain = CanonicalDomain(info.node_->domain);
+  if (domain == info.node_->domain &&
+      std::none_of(attributes.begin(), attributes.end(),
                    [](const Attribute& a) { return !a.ref_attr_name.empty(); })) {
     return;
   }
   // A reference to an attribute that the call does not give, and that has no default, is as if the
   // node did not have the attribute.
   auto own = std::make_unique<Node>(*info.node_);
+  own->domain = std::string(domain);
   own->attributes.clear();
   for (const Attribute& attribute : attributes) {
     if (attribute.ref_attr_name.empty()) {
@@ -478,16 +486,23 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
   Step step;
 
   // A model-local function goes before a standard operator of the same name.
-  const auto function =
-      functions_.empty() ? functions_.end()
-                         : functions_.find(FunctionKey(node.domain, node.op_type, node.overload));
-  if (function != functions_.end()) {
+  const Function* function = nullptr;
+  if (!functions_.empty()) {
+    const auto found = functions_.find(FunctionKey(node.domain, node.op_type, node.overload));
+    if (found != functions_.end()) function = found->second;
+  }
+  if (state.around.function != nullptr && gradients_.Wrote(*state.around.function)) {
+    ASSIGN_OR_RETURN(const Function* called,
+                     gradients_.FunctionOf(info, state.around.imports, input_types, free_names_));
+    if (called != nullptr) function = called;
+  }
+  if (function != nullptr) {
     info.opset_ = state.around.Opset(node.domain);
     state.plan.details.push_back(std::make_unique<StepDetails>());
     step.kind = StepKind::kFunction;
     step.details = state.plan.details.back().get();
     step.check_types = false;
-    ASSIGN_OR_RETURN(step.details->function, BuildCall(info, *function->second));
+    ASSIGN_OR_RETURN(step.details->function, BuildCall(info, *function, input_types));
     for (size_t i = 0; i < output_types.size(); ++i) {
       output_types[i] = step.details->function->outputs[i].type;
     }
@@ -544,6 +559,7 @@ absl::Status PlanBuilder::Impl::BuildNodeAt(NodeInfo& info, GraphState& state) {
       ASSIGN_OR_RETURN(const bool folded, Fold(info, *found.kernel, step.state, inputs, state));
       if (folded) return absl::OkStatus();
     }
+    RETURN_IF_ERROR(Prepare(info, *found.kernel, inputs, state));
   }
   if (body_found || !details->subgraphs.empty()) {
     step.details = details.get();
@@ -574,10 +590,21 @@ absl::Status PlanBuilder::Impl::PrepareKernel(const NodeInfo& info, const Kernel
                                               GraphState& state, Step& step) {
   step.run = kernel.run;
   if (kernel.parse == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(std::unique_ptr<const KernelState> kernel_state, kernel.parse(info));
+  ASSIGN_OR_RETURN(std::unique_ptr<KernelState> kernel_state, kernel.parse(info));
   step.state = kernel_state.get();
   state.plan.states.push_back(std::move(kernel_state));
   return absl::OkStatus();
+}
+
+// After PrepareKernel: the kernel's state is the plan's last.
+absl::Status PlanBuilder::Impl::Prepare(const NodeInfo& info, const KernelDef& kernel,
+                                        absl::Span<const ValueRef> inputs, GraphState& state) {
+  if (kernel.prepare == nullptr) return absl::OkStatus();
+  std::vector<const Value*> constants;
+  for (ValueRef ref : inputs) {
+    constants.push_back(ref.is_constant() ? &state.plan.constants[ref.constant()] : nullptr);
+  }
+  return kernel.prepare(state.plan.states.back().get(), info, constants, &prepared_left_);
 }
 
 void PlanBuilder::Impl::AddStep(Step step, const NodeInfo& info, absl::Span<const ValueRef> inputs,
@@ -657,8 +684,15 @@ absl::Status PlanBuilder::Impl::BuildSubgraphs(NodeInfo& info, GraphState& state
 }
 
 absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildCall(const NodeInfo& info,
-                                                         const Function& function) {
+                                                         const Function& function,
+                                                         absl::Span<const Type> input_types) {
   const Node& node = info.node();
+  if (gradients_.Wrote(function)) {
+    // The bodies of some operators depend on the types, which a written function is told.
+    std::vector<Type> types(input_types.begin(), input_types.end());
+    for (Type& type : types) type.shape.reset();
+    return BuildInstance(info, function, false, types);
+  }
   if (node.inputs.size() > function.inputs.size() ||
       node.outputs.size() > function.outputs.size()) {
     return absl::InvalidArgumentError(

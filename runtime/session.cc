@@ -77,6 +77,18 @@ absl::Status CheckVersions(Model& model, const SchemaTable* schemas, const Sessi
   return absl::OkStatus();
 }
 
+// What was built by hand may say "ai.onnx"; nodes are seen to one by one (PlanBuilder).
+void MakeDomainsCanonical(Model& model) {
+  const auto canonical = [](std::string& domain) {
+    if (CanonicalDomain(domain).empty()) domain.clear();
+  };
+  for (OpsetImport& import : model.opset_imports) canonical(import.domain);
+  for (Function& function : model.functions) {
+    canonical(function.domain);
+    for (OpsetImport& import : function.opset_imports) canonical(import.domain);
+  }
+}
+
 bool Accepts(const Type& declared, const Value& value) {
   if (declared.kind == ValueKind::kAbsent) return true;
   if (declared.kind == ValueKind::kTensor) {
@@ -283,6 +295,7 @@ absl::StatusOr<std::unique_ptr<const Session>> Session::Create(Model model,
     auto impl = std::make_unique<Impl>(registry);
     impl->model = std::move(model);
     impl->options = std::move(options);
+    MakeDomainsCanonical(impl->model);
     RETURN_IF_ERROR(CheckVersions(impl->model, registry.schemas(), impl->options, &impl->warnings));
     impl->pool = BufferPool::Create(impl->options.allocator != nullptr ? impl->options.allocator
                                                                        : Allocator::Default());

@@ -72,6 +72,9 @@ struct SessionOptions {
   int threads = 0;
   // nullptr: aligned operator new.
   Allocator* allocator = nullptr;
+  // What kernels may make of constant inputs once and keep, weights in the order they are read:
+  // bytes in all, beside the constants themselves. 0: nothing is kept.
+  int64_t max_prepared_bytes = int64_t{1} << 28;
   // Of subgraphs and function calls in one another; deeper is refused at load.
   int max_nesting = 128;
   // Bodies compiled for functions, over all their attribute values; more is refused at load.

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "ops/all_ops.h"
 #include "runtime/status_macros.h"
 #include "tools/args.h"
 #include "tools/conformance.h"
@@ -47,7 +48,8 @@ ArgParser MakeParser() {
   parser.Value("atol", "X", "absolute tolerance (default 1e-7)");
   parser.Switch("exact", "compare bits (all NaNs are equal)");
   parser.Value("no-native", "OP",
-               "use the standard's function body instead of the kernel (repeatable)");
+               "use the standard's function body instead of the kernel (repeatable);\n"
+               "all: of every operator that has one");
   parser.Value("timeout", "S", "seconds for one test (default 60)");
   parser.Switch("verbose", "one line for each test", 'v');
   parser.Switch("quiet", "only failures and the closing line", 'q');
@@ -101,8 +103,16 @@ class Conformance {
     options_.compare.exact = args_.Has("exact");
     options_.session = DefaultSessionOptions();
     options_.session.threads = 1;
-    for (const std::string& op : args_.All("no-native", true))
-      options_.session.no_native.insert(op);
+    for (const std::string& op : args_.All("no-native", true)) {
+      if (op != "all") {
+        options_.session.no_native.insert(op);
+        continue;
+      }
+      for (const OpSchema& schema : StandardSchemas().schemas) {
+        if (schema.body == SchemaBody::kNone) continue;
+        options_.session.no_native.insert(std::string(schema.op_type));
+      }
+    }
     if (args_.Has("update-expected") && !args_.Has("expected")) {
       return absl::InvalidArgumentError("--update-expected goes with --expected FILE");
     }

@@ -63,6 +63,7 @@ ArgParser MakeParser() {
   parser.Value("atol", "X", "absolute tolerance (default 1e-7)");
   parser.Switch("exact", "compare bits (all NaNs are equal)");
   parser.Switch("strict", "refuse what only draws a warning else");
+  parser.Switch("allow-newer-ir", "run models of IR versions newer than the newest known one");
   parser.Switch("check", "also run the onnx library's checker and shape inference first");
   parser.Value("no-native", "OP",
                "use the standard's function body instead of the kernel (repeatable)");
@@ -137,6 +138,7 @@ absl::StatusOr<Options> ReadOptions(const Args& args) {
   ASSIGN_OR_RETURN(const int64_t threads, args.Int("threads", 0, 0, 1024));
   options.session.threads = static_cast<int>(threads);
   options.session.strict = args.Has("strict");
+  options.session.allow_newer_ir_version = args.Has("allow-newer-ir");
   for (const std::string& op : args.All("no-native", true)) options.session.no_native.insert(op);
   if (args.Has("what-if")) {
     ASSIGN_OR_RETURN(options.what_if, WhatIf::ParseTypes(args.All("what-if", true)));

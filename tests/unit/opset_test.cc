@@ -168,6 +168,35 @@ TEST(OpsetTest, ANewerIrVersionIsRefusedWithBothNumbersUnlessAllowed) {
   }
 }
 
+// Built by hand; what is read from a file has "" already.
+TEST(OpsetTest, TheStandardsDomainMayBeNamed) {
+  const Graph branch =
+      GraphBuilder().Node("Cast", {"x"}, {"r"}, {IntAttr("to", 7)}, "ai.onnx").Output("r").Build();
+  const Function function =
+      FunctionBuilder("f", "Choose")
+          .Inputs({"c", "x"})
+          .Outputs({"y"})
+          .Opset("ai.onnx", 13)
+          .Node("If", {"c"}, {"y"},
+                {GraphAttr("then_branch", branch), GraphAttr("else_branch", branch)}, "ai.onnx")
+          .Build();
+  ModelBuilder builder(13);
+  builder.ClearOpsets().Opset("ai.onnx", 13).Opset("f", 1);
+  const Model model = builder.Function(function)
+                          .Input("c", ElementType::kBool, {})
+                          .Input("x", ElementType::kFloat, {})
+                          .Node("Choose", {"c", "x"}, {"y"}, {}, "f")
+                          .Node("Identity", {"y"}, {"z"}, {}, "ai.onnx", "named")
+                          .Output("z")
+                          .Build();
+  const auto session = Load(model);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto outputs = (*session)->Run(
+      {{"c", TensorOf<bool>(ElementType::kBool, {}, {true})}, {"x", FloatTensor({}, {2.5F})}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(outputs->front().tensor().span<int64_t>()[0], 2);
+}
+
 TEST(OpsetTest, AMissingOrNegativeIrVersionIsRefused) {
   for (const int64_t version : {int64_t{0}, int64_t{-1}}) {
     EXPECT_THAT(

@@ -112,6 +112,21 @@ TEST_F(ProgramTest, RandomInputsAreSeeded) {
   EXPECT_NE(a.out, c.out);
 }
 
+TEST_F(ProgramTest, NewerIrVersionsAreLetPassWhenAsked) {
+  const Model model = ModelBuilder(21, 99)
+                          .Input("x", ElementType::kFloat, {})
+                          .Node("Neg", {"x"}, {"y"})
+                          .Output("y", ElementType::kFloat, {})
+                          .Build();
+  ASSERT_TRUE(SaveModel(model, Path("newer.onnx")).ok());
+  const std::string arguments = absl::StrCat(Path("newer.onnx"), " --input x=2");
+  EXPECT_EQ(Run(arguments).exit_code, 3);
+  const Result allowed = Run(absl::StrCat(arguments, " --allow-newer-ir"));
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+  EXPECT_THAT(allowed.out, HasSubstr("-2"));
+  EXPECT_THAT(allowed.err, HasSubstr("99"));  // the warning
+}
+
 TEST_F(ProgramTest, UsageErrors) {
   for (const std::string& arguments :
        {std::string(), std::string("a b"), absl::StrCat(model_, " --nothing"),
