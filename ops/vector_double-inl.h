@@ -23,9 +23,9 @@ namespace {
 
 // Adding this to a double of magnitude below 2^51 rounds it to an integer, and leaves that integer
 // in the low bits.
-constexpr double kRounder = 0x1.8p52;
-constexpr double kLog2e = 0x1.71547652b82fep0;
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+inline constexpr double kRounder = 0x1.8p52;
+inline constexpr double kLog2e = 0x1.71547652b82fep0;
+inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 ONNX_RUN_INLINE double Clamp(double x, double low, double high) {  // NaN stays
   x = x < low ? low : x;

@@ -86,7 +86,7 @@ struct GeluTanhFunction {
     const auto scale = hn::IfThenElseZero(hn::RebindMask(du, hn::Lt(c, hn::Set(d, -9.6F))),
                                           hn::Set(du, 64U << 23));
     const Reciprocal<V> r(hn::BitCast(d, hn::Sub(power.bits, scale)), power.minus1);
-    const auto tiny = hn::Lt(c, hn::Set(d, -10.100637F));
+    const auto tiny = hn::Lt(c, hn::Set(d, -10.1006365F));
     const V unit = hn::Set(d, 0x1p-62F);
     const V quotient = hn::Mul(c, r.quotient);
     const V high = hn::IfThenElse(tiny, hn::Sub(quotient, unit), quotient);
