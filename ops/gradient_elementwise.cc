@@ -113,7 +113,7 @@ bool HasAxis(RuleWriter& w) { return w.node().since_version() < 7 && w.node().Ha
 
 // Operand `i` as today's broadcasting takes it.
 Expr Operand(RuleWriter& w, int i) {
-  const Expr x = X(w, i);
+  Expr x = X(w, i);
   if (i == 0 || !HasAxis(w)) return x;
   const Expr after = Rank(X(w, 0)) - Rank(x) - Ints(w, {w.node().IntOr("axis", 0)});
   return Reshape(x, Concat(w, {Shape(x), Ones(after)}));
@@ -205,6 +205,7 @@ absl::Status MeanRule(RuleWriter& w) {
 // Max and Min: those that are equal share alike.
 absl::Status ExtremeRule(RuleWriter& w) {
   std::vector<std::string> shares;
+  shares.reserve(static_cast<size_t>(w.input_count()));
   for (int i = 0; i < w.input_count(); ++i) {
     shares.push_back(w.Op("CastLike", {Equal(X(w, i), Y(w)), w.y(0)}));
   }

@@ -60,6 +60,7 @@ absl::Status TriluRule(RuleWriter& w) {
 absl::Status ConcatRule(RuleWriter& w) {
   const int64_t axis = w.node().IntOr("axis", 1);
   std::vector<std::string> sizes;
+  sizes.reserve(static_cast<size_t>(w.input_count()));
   for (int i = 0; i < w.input_count(); ++i) {
     sizes.push_back(Apply("Gather", Shape(X(w, i)), Ints(w, {axis})));
   }
