@@ -106,8 +106,7 @@ constexpr GradientHelper kHelpers[] = {
     {"ZerosLike", ZerosLikeHelper},
 };
 
-// --- Rules for the helpers, which second derivatives pass through
-// ----------------------------------
+// --- Rules for the helpers, which second derivatives pass through --------------------------------
 
 absl::Status SumToRule(RuleWriter& w) {
   w.Set(0, ExpandLike(Dy(w), X(w, 0)));

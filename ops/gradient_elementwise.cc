@@ -104,8 +104,7 @@ absl::Status CastLikeRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Broadcast operators
-// --------------------------------------------------------------------------
+// --- Broadcast operators -------------------------------------------------------------------------
 
 // Before version 7 the second operand was broadcast by attributes: `axis` is where its first dim
 // stands among those of the first operand.
@@ -186,8 +185,7 @@ absl::Status PReluRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Any number of inputs
-// -------------------------------------------------------------------------
+// --- Any number of inputs ------------------------------------------------------------------------
 
 absl::Status SumRule(RuleWriter& w) {
   for (int i = 0; i < w.input_count(); ++i) {

@@ -10,8 +10,7 @@
 namespace onnx_run {
 namespace {
 
-// --- Elements of the output are elements of the input
-// ---------------------------------------------
+// --- Elements of the output are elements of the input --------------------------------------------
 
 // Under other dims.
 absl::Status ReshapeRule(RuleWriter& w) {
@@ -160,8 +159,7 @@ absl::Status TopKRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Reductions
-// -----------------------------------------------------------------------------------
+// --- Reductions ----------------------------------------------------------------------------------
 
 // The axes of a reduction as an int64 vector. Without any, all, or none when noop_with_empty_axes.
 struct Reduced {
