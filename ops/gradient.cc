@@ -12,6 +12,7 @@ namespace {
 
 std::vector<std::string> Inputs(RuleWriter& w) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(w.input_count()));
   for (int i = 0; i < w.input_count(); ++i) names.push_back(w.x(i));
   return names;
 }
@@ -105,8 +106,7 @@ constexpr GradientHelper kHelpers[] = {
     {"ZerosLike", ZerosLikeHelper},
 };
 
-// --- Rules for the helpers, which second derivatives pass through
-// ----------------------------------
+// --- Rules for the helpers, which second derivatives pass through --------------------------------
 
 absl::Status SumToRule(RuleWriter& w) {
   w.Set(0, ExpandLike(Dy(w), X(w, 0)));

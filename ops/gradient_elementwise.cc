@@ -104,8 +104,7 @@ absl::Status CastLikeRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Broadcast operators
-// --------------------------------------------------------------------------
+// --- Broadcast operators -------------------------------------------------------------------------
 
 // Before version 7 the second operand was broadcast by attributes: `axis` is where its first dim
 // stands among those of the first operand.
@@ -113,7 +112,7 @@ bool HasAxis(RuleWriter& w) { return w.node().since_version() < 7 && w.node().Ha
 
 // Operand `i` as today's broadcasting takes it.
 Expr Operand(RuleWriter& w, int i) {
-  const Expr x = X(w, i);
+  Expr x = X(w, i);
   if (i == 0 || !HasAxis(w)) return x;
   const Expr after = Rank(X(w, 0)) - Rank(x) - Ints(w, {w.node().IntOr("axis", 0)});
   return Reshape(x, Concat(w, {Shape(x), Ones(after)}));
@@ -186,8 +185,7 @@ absl::Status PReluRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Any number of inputs
-// -------------------------------------------------------------------------
+// --- Any number of inputs ------------------------------------------------------------------------
 
 absl::Status SumRule(RuleWriter& w) {
   for (int i = 0; i < w.input_count(); ++i) {
@@ -205,6 +203,7 @@ absl::Status MeanRule(RuleWriter& w) {
 // Max and Min: those that are equal share alike.
 absl::Status ExtremeRule(RuleWriter& w) {
   std::vector<std::string> shares;
+  shares.reserve(static_cast<size_t>(w.input_count()));
   for (int i = 0; i < w.input_count(); ++i) {
     shares.push_back(w.Op("CastLike", {Equal(X(w, i), Y(w)), w.y(0)}));
   }

@@ -9,8 +9,7 @@
 namespace onnx_run {
 namespace {
 
-// --- Products
-// -------------------------------------------------------------------------------------
+// --- Products ------------------------------------------------------------------------------------
 
 // Y = A B: dA = dY B^T, dB = A^T dY, after vectors have become matrices.
 absl::Status MatMulRule(RuleWriter& w) {
@@ -58,8 +57,7 @@ absl::Status GemmRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Softmax
-// --------------------------------------------------------------------------------------
+// --- Softmax -------------------------------------------------------------------------------------
 
 // The axes that are summed over: one, or, before version 13, all from `axis` on.
 Expr SoftmaxAxes(RuleWriter& w) {
@@ -81,8 +79,7 @@ absl::Status LogSoftmaxRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Normalization, dropout
-// -----------------------------------------------------------------------
+// --- Normalization, dropout ----------------------------------------------------------------------
 
 // Per channel, with the statistics that are given (inputs 3 and 4), or those of the batch in
 // training.
@@ -168,8 +165,7 @@ absl::Status DropoutRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Pooling
-// --------------------------------------------------------------------------------------
+// --- Pooling -------------------------------------------------------------------------------------
 
 absl::Status GlobalAveragePoolRule(RuleWriter& w) {
   const Expr count(

@@ -10,8 +10,7 @@
 namespace onnx_run {
 namespace {
 
-// --- Elements of the output are elements of the input
-// ---------------------------------------------
+// --- Elements of the output are elements of the input --------------------------------------------
 
 // Under other dims.
 absl::Status ReshapeRule(RuleWriter& w) {
@@ -60,6 +59,7 @@ absl::Status TriluRule(RuleWriter& w) {
 absl::Status ConcatRule(RuleWriter& w) {
   const int64_t axis = w.node().IntOr("axis", 1);
   std::vector<std::string> sizes;
+  sizes.reserve(static_cast<size_t>(w.input_count()));
   for (int i = 0; i < w.input_count(); ++i) {
     sizes.push_back(Apply("Gather", Shape(X(w, i)), Ints(w, {axis})));
   }
@@ -159,8 +159,7 @@ absl::Status TopKRule(RuleWriter& w) {
   return absl::OkStatus();
 }
 
-// --- Reductions
-// -----------------------------------------------------------------------------------
+// --- Reductions ----------------------------------------------------------------------------------
 
 // The axes of a reduction as an int64 vector. Without any, all, or none when noop_with_empty_axes.
 struct Reduced {

@@ -60,7 +60,7 @@ struct Padding {
 Padding PaddingOf(RuleWriter& w, const Geometry& geometry, const Expr& total) {
   const std::string auto_pad = w.node().StringOr("auto_pad", "NOTSET");
   const std::vector<int64_t> pads = w.node().Ints("pads");
-  const Expr zero = geometry.kernel - geometry.kernel;
+  const Expr zero = geometry.kernel * Ints(w, {0});
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     const Expr less = AtLeastZero(total) / Ints(w, {2});
     const Expr more = AtLeastZero(total) - less;
@@ -172,7 +172,7 @@ absl::Status AveragePoolRule(RuleWriter& w) {
   if (w.node().IntOr("count_include_pad", 0) != 0) {
     const Expr padded = length + padding.begin + padding.end;
     held = PadSpatial(Apply("Expand", unit, Concat(w, {one, one, padded})),
-                      geometry.kernel - geometry.kernel, reach - padded);
+                      geometry.kernel * Ints(w, {0}), reach - padded);
   } else {
     held = PadSpatial(held, padding.begin, after);
   }

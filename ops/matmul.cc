@@ -83,7 +83,9 @@ absl::StatusOr<MatMulShape> MakeMatMulShape(absl::Span<const int64_t> a,
 template <typename T>
 absl::Status RunMatMul(KernelContext& context, const MatMulShape& shape, const T* a, const T* b,
                        T* c, const T* packed_b) {
-  const auto [m, n, k] = shape.size;
+  const int64_t m = shape.size.m;
+  const int64_t n = shape.size.n;
+  const int64_t k = shape.size.k;
   return RunGemms<T>(context, shape.size, shape.count, [&](int64_t i) {
     return GemmProblem<T>{.a = {a + BatchOffset(shape.batch, shape.a, i, m * k), k, 1},
                           .b = {b + BatchOffset(shape.batch, shape.b, i, k * n), n, 1},
@@ -125,7 +127,9 @@ absl::Status MatMul(const MatMulState& state, KernelContext& context) {
     return VisitType(GemmTypes(), type, [&]<typename T>(Tag<T>) {
       using G = GemmType<T>;
       if constexpr (std::is_same_v<G, uint64_t>) {
-        const auto [m, n, k] = shape.size;
+        const int64_t m = shape.size.m;
+        const int64_t n = shape.size.n;
+        const int64_t k = shape.size.k;
         return RunGemms<G>(context, shape.size, shape.count, [&](int64_t i) {
           return GemmProblem<G>{
               .a = {a.data_as<G>() + BatchOffset(shape.batch, shape.a, i, m * k), k, 1},

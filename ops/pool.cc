@@ -200,7 +200,7 @@ constexpr T Lowest() {
 // NaN wins, as everywhere in the standard's maxima.
 template <typename T>
 bool Above(T x, T best) {
-  if constexpr (std::is_floating_point_v<T>) return x > best || x != x;
+  if constexpr (std::is_floating_point_v<T>) return x > best || std::isnan(x);
   return x > best;
 }
 

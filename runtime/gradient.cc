@@ -536,6 +536,34 @@ absl::StatusOr<const Function*> Gradients::BackwardFunction(const NodeInfo& info
                                                             absl::Span<const OpsetImport> imports,
                                                             absl::Span<const Type> input_types,
                                                             FreeNames& free_names) {
+  // Of one operator called in one way there is one function: derivatives of derivatives ask for the
+  // same ones over and over.
+  const Node& node = info.node();
+  std::string key = FunctionKey(node.domain, node.op_type, node.overload);
+  for (const std::string& name : node.inputs) key += name.empty() ? '0' : '1';
+  key += ' ';
+  for (const std::string& name : node.outputs) key += name.empty() ? '0' : '1';
+  for (const OpsetImport& import : imports) {
+    absl::StrAppend(&key, " ", import.domain, " ", import.version);
+  }
+  for (const Type& type : input_types) absl::StrAppend(&key, " ", TypeToString(type));
+  for (const Attribute& attribute : node.attributes) AppendAttributeKey(attribute, &key);
+  const auto known = backward_.find(key);
+  if (known != backward_.end()) return known->second;
+  ASSIGN_OR_RETURN(const Function* written, WriteBackward(info, imports, input_types, free_names));
+  // Tensors and graphs are told apart by where they are, which others may come to.
+  const bool lasts =
+      std::all_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& attribute) {
+        return attribute.values.empty() && attribute.graphs.empty() && attribute.types.empty();
+      });
+  if (lasts) backward_[key] = written;
+  return written;
+}
+
+absl::StatusOr<const Function*> Gradients::WriteBackward(const NodeInfo& info,
+                                                         absl::Span<const OpsetImport> imports,
+                                                         absl::Span<const Type> input_types,
+                                                         FreeNames& free_names) {
   const Node forward = ForwardOf(info.node());
   NodeInfo forward_info;
   forward_info.node_ = &forward;

@@ -78,6 +78,11 @@ class Gradients {
                                                    absl::Span<const OpsetImport> imports,
                                                    absl::Span<const Type> input_types,
                                                    FreeNames& free_names);
+  // The same, written anew.
+  absl::StatusOr<const Function*> WriteBackward(const NodeInfo& info,
+                                                absl::Span<const OpsetImport> imports,
+                                                absl::Span<const Type> input_types,
+                                                FreeNames& free_names);
   absl::StatusOr<const Function*> HelperFunction(const NodeInfo& info);
   const Function* ReplayFunction(const NodeInfo& info, absl::Span<const OpsetImport> imports);
   absl::StatusOr<const Function*> DifferentiateFunction(const Function& function, const Node& node,
@@ -102,6 +107,7 @@ class Gradients {
   std::deque<std::vector<Node>> expanded_;
   absl::flat_hash_set<const Function*> written_;
   absl::flat_hash_map<std::string, const Function*> helpers_;
+  absl::flat_hash_map<std::string, const Function*> backward_;
   std::vector<std::shared_ptr<const Function>> bodies_;
   int calls_ = 0;  // Gradient nodes expanded
 };

@@ -1,11 +1,13 @@
 #include "runtime/graph_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace onnx_run {
 
@@ -18,6 +20,18 @@ std::string FunctionKey(absl::string_view domain, absl::string_view name,
 std::string FunctionLabel(const Function& function) {
   return absl::StrCat(function.domain.empty() ? "ai.onnx" : function.domain, ".", function.name,
                       function.overload.empty() ? "" : ":", function.overload);
+}
+
+void AppendAttributeKey(const Attribute& attribute, std::string* key) {
+  absl::StrAppend(key, attribute.name, "=", static_cast<int>(attribute.kind), ":", attribute.i, ",",
+                  absl::Hex(std::bit_cast<uint32_t>(attribute.f)), ",", attribute.s.size(), ":",
+                  attribute.s, ",", absl::StrJoin(attribute.ints, " "), ",");
+  for (float f : attribute.floats) absl::StrAppend(key, absl::Hex(std::bit_cast<uint32_t>(f)), " ");
+  for (const std::string& s : attribute.strings) absl::StrAppend(key, s.size(), ":", s, " ");
+  if (!attribute.values.empty() || !attribute.graphs.empty() || !attribute.types.empty()) {
+    absl::StrAppend(key, absl::Hex(reinterpret_cast<uintptr_t>(&attribute)));
+  }
+  absl::StrAppend(key, ";");
 }
 
 std::string NodeLabel(const Node& node, int index) {

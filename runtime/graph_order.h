@@ -44,6 +44,9 @@ absl::StatusOr<NodeOrder> OrderNodes(absl::Span<const Node> nodes,
 // The key of a function in a table of them.
 std::string FunctionKey(absl::string_view domain, absl::string_view name,
                         absl::string_view overload);
+// Tells attribute values apart. Tensors and graphs by address: equal ones elsewhere only cost a
+// body more.
+void AppendAttributeKey(const Attribute& attribute, std::string* key);
 // `ai.onnx.Gelu`, `my.domain.F:overload`.
 std::string FunctionLabel(const Function& function);
 // `node #7 Cast "c"`.

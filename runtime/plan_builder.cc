@@ -87,20 +87,6 @@ GraphView ViewOf(const Graph& graph) {
   return {graph.inputs, graph.initializers, graph.nodes, graph.outputs};
 }
 
-// Tells attribute values apart. Tensors and graphs by address: equal ones elsewhere only cost a
-// body more.
-void AppendKey(const Attribute& attribute, std::string* key) {
-  absl::StrAppend(key, attribute.name, "=", static_cast<int>(attribute.kind), ":", attribute.i, ",",
-                  absl::Hex(std::bit_cast<uint32_t>(attribute.f)), ",", attribute.s.size(), ":",
-                  attribute.s, ",", absl::StrJoin(attribute.ints, " "), ",");
-  for (float f : attribute.floats) absl::StrAppend(key, absl::Hex(std::bit_cast<uint32_t>(f)), " ");
-  for (const std::string& s : attribute.strings) absl::StrAppend(key, s.size(), ":", s, " ");
-  if (!attribute.values.empty() || !attribute.graphs.empty() || !attribute.types.empty()) {
-    absl::StrAppend(key, absl::Hex(reinterpret_cast<uintptr_t>(&attribute)));
-  }
-  absl::StrAppend(key, ";");
-}
-
 }  // namespace
 
 class PlanBuilder::Impl {
@@ -753,7 +739,7 @@ absl::StatusOr<const Plan*> PlanBuilder::Impl::BuildInstance(const NodeInfo& inf
   for (const auto& [name, attribute] : around.bound) sorted.push_back(attribute);
   std::sort(sorted.begin(), sorted.end(),
             [](const Attribute* a, const Attribute* b) { return a->name < b->name; });
-  for (const Attribute* attribute : sorted) AppendKey(*attribute, &key);
+  for (const Attribute* attribute : sorted) AppendAttributeKey(*attribute, &key);
   for (const Type& type : input_types) absl::StrAppend(&key, TypeToString(type), ",");
   const auto known = instances_.find(key);
   if (known != instances_.end()) {

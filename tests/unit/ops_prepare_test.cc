@@ -51,7 +51,7 @@ Model ModelOf(const Case& c, ElementType type) {
 }
 
 Tensor RunIt(const Case& c, ElementType type, int64_t memory, int threads) {
-  static const OpRegistry registry(AllKernels(), &StandardSchemas());
+  const OpRegistry registry(AllKernels(), &StandardSchemas());
   SessionOptions options;
   options.max_prepared_bytes = memory;
   options.threads = threads;
