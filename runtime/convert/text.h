@@ -57,6 +57,18 @@ size_t ReadTexts(absl::Span<const std::string> from, ElementType type, uint8_t* 
 inline constexpr uint64_t kAllBytes = 0x0101010101010101;
 inline constexpr uint64_t kZeros = '0' * kAllBytes;
 
+// The texts of that many integers: 16 characters or fewer each, the first in the lowest byte of
+// `low`, nothing but zeros behind the last.
+inline constexpr size_t kDigitTexts = 64;
+struct DigitTextBlock {
+  uint64_t low[kDigitTexts];
+  uint64_t high[kDigitTexts];
+  uint64_t length[kDigitTexts];
+};
+using DigitTextsFn = void (*)(const uint8_t* from, DigitTextBlock& block);
+// For integers of 16 or 32 bits, by the vectors of the CPU at hand; nullptr when it has none.
+DigitTextsFn DigitTextsOf(int bits, bool is_signed);
+
 }  // namespace onnx_run::convert_internal
 
 #endif  // ONNX_RUN_RUNTIME_CONVERT_TEXT_H_

@@ -437,8 +437,33 @@ constexpr std::array<WriteTextsFn, sizeof...(kTypes)> MakeByTable(
 }
 constexpr auto kByTable = MakeByTable(std::make_integer_sequence<int, kElementTypeCount>());
 
+// Integers of 16 and 32 bits, a block at a time.
+template <typename T>
+void WriteBlocks(const void* from, absl::Span<std::string> to, DigitTextsFn digits) {
+  DigitTextBlock block;
+  for (size_t begin = 0; begin < to.size(); begin += kDigitTexts) {
+    const uint8_t* source = static_cast<const uint8_t*>(from) + begin * sizeof(T);
+    const size_t n = std::min(kDigitTexts, to.size() - begin);
+    T rest[kDigitTexts] = {};
+    if (n < kDigitTexts) {
+      std::memcpy(rest, source, n * sizeof(T));
+      source = reinterpret_cast<const uint8_t*>(rest);
+    }
+    digits(source, block);
+    for (size_t i = 0; i < n; ++i) {
+      SetText(to[begin + i],
+              ShortText{static_cast<unsigned __int128>(block.high[i]) << 64 | block.low[i],
+                        static_cast<int>(block.length[i])});
+    }
+  }
+}
+
 template <typename T>
 void WriteIntegers(const void* from, absl::Span<std::string> to) {
+  if constexpr (sizeof(T) < 8) {
+    const DigitTextsFn digits = DigitTextsOf(8 * sizeof(T), std::is_signed_v<T>);
+    if (digits != nullptr) return WriteBlocks<T>(from, to, digits);
+  }
   for (size_t i = 0; i < to.size(); ++i) {
     const T value = LoadAs<T>(from, i);
     const bool negative = value < 0;
