@@ -8,6 +8,7 @@
 
 #include "runtime/convert/text.h"
 #include "tests/unit/convert_test_util.h"
+#include "tests/unit/target_test_util.h"
 
 namespace onnx_run {
 namespace {
@@ -174,7 +175,7 @@ TEST(ConvertTextTest, WideFloatsAreAsTheStandardLibraryWritesThem) {
   check(doubles, E::kDouble);
 }
 
-TEST(ConvertTextTest, IntegersOfEveryLength) {
+void CheckIntegersOfEveryLength() {
   for (const E type : {E::kInt64, E::kUint64, E::kInt32, E::kUint32, E::kInt16, E::kUint16}) {
     std::vector<uint64_t> values;
     uint64_t power = 1;
@@ -184,6 +185,9 @@ TEST(ConvertTextTest, IntegersOfEveryLength) {
       }
     }
     for (int bit = 0; bit < 64; ++bit) values.push_back(uint64_t{1} << bit);
+    for (uint64_t code = 0; code < 65536; ++code) values.push_back(code);
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 100'003; ++i) values.push_back(random() >> random() % 64);
     const std::vector<uint8_t> source = convert_test::Pack(values, type);
     std::vector<std::string> texts(values.size(), std::string(100, 'x'));
     texts.resize(values.size() / 2);
@@ -195,10 +199,11 @@ TEST(ConvertTextTest, IntegersOfEveryLength) {
           KindOf(type) == ElementKind::kSigned
               ? std::to_string(static_cast<int64_t>(values[i] << unused) >> unused)
               : std::to_string(values[i] << unused >> unused);
-      EXPECT_EQ(texts[i], wanted) << TypeName(type);
+      ASSERT_EQ(texts[i], wanted) << TypeName(type);
     }
   }
 }
+TEST(ConvertTextTest, IntegersOfEveryLength) { ForEachTarget(CheckIntegersOfEveryLength); }
 
 // Texts of every length with the point at every place; strtod and longer texts, that go another
 // way, are the oracles.
