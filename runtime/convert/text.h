@@ -66,8 +66,25 @@ struct DigitTextBlock {
   uint64_t length[kDigitTexts];
 };
 using DigitTextsFn = void (*)(const uint8_t* from, DigitTextBlock& block);
-// For integers of 16 or 32 bits, by the vectors of the CPU at hand; nullptr when it has none.
+// For integers of 16 or 32 bits, or of 64 bits with magnitudes below 2^32, by the vectors of the
+// CPU at hand; nullptr when it has none.
 DigitTextsFn DigitTextsOf(int bits, bool is_signed);
+
+// The texts of that many integers of 10^16 or more: front * 10^16 + middle * 10^8 + back, the last
+// two below 10^8. Of each the first 16 characters and, where it ends, the last 16.
+struct LongDigitTextBlock {
+  uint64_t front[kDigitTexts];
+  uint64_t middle[kDigitTexts];
+  uint64_t back[kDigitTexts];
+  uint64_t negative[kDigitTexts];  // 0 or 1
+  uint64_t first_low[kDigitTexts];
+  uint64_t first_high[kDigitTexts];
+  uint64_t last_low[kDigitTexts];
+  uint64_t last_high[kDigitTexts];
+  uint64_t length[kDigitTexts];
+};
+using LongDigitTextsFn = void (*)(LongDigitTextBlock& block);
+LongDigitTextsFn LongDigitTextsOf();  // nullptr as above
 
 }  // namespace onnx_run::convert_internal
 

@@ -1,4 +1,4 @@
-// Decimal texts of many integers of 16 and 32 bits at once, in lanes of 64 bits. See text.h.
+// Decimal texts of many integers at once, in lanes of 64 bits. See text.h.
 
 // Old x86 is served by the portable loop.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
@@ -18,6 +18,7 @@ namespace HWY_NAMESPACE {
 
 #if !ONNX_RUN_CONVERT_VECTORS
 DigitTextsFn FindDigitTexts(int, bool) { return nullptr; }
+LongDigitTextsFn FindLongDigitTexts() { return nullptr; }
 #else
 
 // Of lanes below 2^32: times a number of 32 bits.
@@ -94,10 +95,36 @@ void DigitTexts(const uint8_t* from, DigitTextBlock& block) {
   }
 }
 
+void LongDigitTexts(LongDigitTextBlock& block) {
+  const V64 zeros = U64(kZeros);
+  for (size_t i = 0; i < kDigitTexts; i += kLanes64) {
+    const V64 low = hn::Or(SplitDigits(hn::LoadU(D64(), block.middle + i)), zeros);
+    const V64 high = hn::Or(SplitDigits(hn::LoadU(D64(), block.back + i)), zeros);
+    const V64 front = SplitDigits(hn::LoadU(D64(), block.front + i));
+    const V64 zero_bits = LeadingZeroBits(front);
+    // A sign and four digits or fewer.
+    const V64 negative = hn::LoadU(D64(), block.negative + i);
+    const V64 eight = hn::ShiftLeft<3>(negative);
+    const V64 sign = hn::And(hn::Sub(hn::Zero(D64()), negative), U64('-'));
+    const V64 start = hn::Or((hn::Or(front, zeros) >> zero_bits) << eight, sign);
+    const V64 bits = hn::Add(hn::Sub(U64(64), zero_bits), eight);
+    hn::StoreU(hn::Or(start, low << bits), D64(), block.first_low + i);
+    hn::StoreU(hn::Or(low >> hn::Sub(U64(64), bits), high << bits), D64(), block.first_high + i);
+    hn::StoreU(low, D64(), block.last_low + i);
+    hn::StoreU(high, D64(), block.last_high + i);
+    hn::StoreU(hn::Add(hn::ShiftRight<3>(bits), U64(16)), D64(), block.length + i);
+  }
+}
+LongDigitTextsFn FindLongDigitTexts() { return &LongDigitTexts; }
+
 DigitTextsFn FindDigitTexts(int bits, bool is_signed) {
-  if (bits == 16)
-    return is_signed ? &DigitTexts<Extend16<true>, true> : &DigitTexts<Extend16<false>, false>;
-  return is_signed ? &DigitTexts<Extend32<true>, true> : &DigitTexts<Extend32<false>, false>;
+  switch (bits) {
+    case 16:
+      return is_signed ? &DigitTexts<Extend16<true>, true> : &DigitTexts<Extend16<false>, false>;
+    case 32:
+      return is_signed ? &DigitTexts<Extend32<true>, true> : &DigitTexts<Extend32<false>, false>;
+    default: return is_signed ? &DigitTexts<Load64, true> : &DigitTexts<Load64, false>;
+  }
 }
 
 #endif  // ONNX_RUN_CONVERT_VECTORS
@@ -110,10 +137,13 @@ HWY_AFTER_NAMESPACE();
 namespace onnx_run::convert_internal {
 
 HWY_EXPORT(FindDigitTexts);
+HWY_EXPORT(FindLongDigitTexts);
 
 DigitTextsFn DigitTextsOf(int bits, bool is_signed) {
   return HWY_DYNAMIC_DISPATCH(FindDigitTexts)(bits, is_signed);
 }
+
+LongDigitTextsFn LongDigitTextsOf() { return HWY_DYNAMIC_DISPATCH(FindLongDigitTexts)(); }
 
 }  // namespace onnx_run::convert_internal
 #endif  // HWY_ONCE

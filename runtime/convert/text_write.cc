@@ -258,20 +258,6 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline ShortText EightDigitsText(uint32_t value) {
   return {(split | kZeros) >> (8 * zeros), 8 - zeros};
 }
 
-// Of any number of 32 bits. Whether it has nine digits or ten is as good as random: no branch.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline ShortText TenDigitsText(uint32_t value) {
-  constexpr uint32_t k10ToThe8 = 100'000'000;
-  if (value < k10ToThe8) return EightDigitsText(value);
-  const uint32_t front = value / k10ToThe8;
-  const uint64_t rest = SplitDigits(value % k10ToThe8) | kZeros;
-  const uint32_t tens = front / 10;
-  const int zeros = static_cast<int>(front < 10);
-  const uint64_t digits = ((tens | (front - 10 * tens) << 8) | (kZeros & 0xFFFF)) >> (8 * zeros);
-  const uint64_t low = digits | rest << (16 - 8 * zeros);
-  const uint64_t high = rest >> (48 + 8 * zeros);
-  return {static_cast<unsigned __int128>(high) << 64 | low, 10 - zeros};
-}
-
 // Below 10^16 only; the length may be too much for a short text.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline ShortText DigitsText(uint64_t value) {
   if (value < 100'000'000) return EightDigitsText(static_cast<uint32_t>(value));
@@ -437,47 +423,93 @@ constexpr std::array<WriteTextsFn, sizeof...(kTypes)> MakeByTable(
 }
 constexpr auto kByTable = MakeByTable(std::make_integer_sequence<int, kElementTypeCount>());
 
-// Integers of 16 and 32 bits, a block at a time.
 template <typename T>
-void WriteBlocks(const void* from, absl::Span<std::string> to, DigitTextsFn digits) {
-  DigitTextBlock block;
-  for (size_t begin = 0; begin < to.size(); begin += kDigitTexts) {
-    const uint8_t* source = static_cast<const uint8_t*>(from) + begin * sizeof(T);
-    const size_t n = std::min(kDigitTexts, to.size() - begin);
-    T rest[kDigitTexts] = {};
-    if (n < kDigitTexts) {
-      std::memcpy(rest, source, n * sizeof(T));
-      source = reinterpret_cast<const uint8_t*>(rest);
-    }
-    digits(source, block);
-    for (size_t i = 0; i < n; ++i) {
-      SetText(to[begin + i],
-              ShortText{static_cast<unsigned __int128>(block.high[i]) << 64 | block.low[i],
-                        static_cast<int>(block.length[i])});
-    }
-  }
-}
-
-template <typename T>
-void WriteIntegers(const void* from, absl::Span<std::string> to) {
-  if constexpr (sizeof(T) < 8) {
-    const DigitTextsFn digits = DigitTextsOf(8 * sizeof(T), std::is_signed_v<T>);
-    if (digits != nullptr) return WriteBlocks<T>(from, to, digits);
-  }
+void WriteEachInteger(const void* from, absl::Span<std::string> to) {
   for (size_t i = 0; i < to.size(); ++i) {
     const T value = LoadAs<T>(from, i);
     const bool negative = value < 0;
     const uint64_t mask = 0 - static_cast<uint64_t>(negative);
     const uint64_t magnitude = (static_cast<uint64_t>(value) ^ mask) - mask;
-    if constexpr (sizeof(T) == 2) {
-      SetText(to[i], WithSign(EightDigitsText(static_cast<uint32_t>(magnitude)), negative));
-    } else if constexpr (sizeof(T) == 4) {
-      SetText(to[i], WithSign(TenDigitsText(static_cast<uint32_t>(magnitude)), negative));
-    } else if (magnitude < kShortIntegers) {
+    if (magnitude < kShortIntegers) {
       SetText(to[i], WithSign(DigitsText(magnitude), negative));
     } else {
       SetLongInteger(to[i], magnitude, negative);
     }
+  }
+}
+
+inline void SetTexts(absl::Span<std::string> to, const DigitTextBlock& block) {
+  for (size_t i = 0; i < to.size(); ++i) {
+    SetText(to[i], ShortText{static_cast<unsigned __int128>(block.high[i]) << 64 | block.low[i],
+                             static_cast<int>(block.length[i])});
+  }
+}
+
+// Integers of 64 bits, one at a time but for their digits.
+template <typename T>
+void SetWideTexts(const uint8_t* from, absl::Span<std::string> to, LongDigitTextsFn digits) {
+  constexpr uint64_t k10ToThe8 = 100'000'000;
+  constexpr uint64_t k10ToThe16 = k10ToThe8 * k10ToThe8;
+  LongDigitTextBlock block;
+  uint64_t magnitudes[kDigitTexts];
+  for (size_t i = 0; i < kDigitTexts; ++i) {
+    const T value = LoadAs<T>(from, i);
+    const uint64_t mask = 0 - static_cast<uint64_t>(value < 0);
+    magnitudes[i] = (static_cast<uint64_t>(value) ^ mask) - mask;
+    const uint64_t last = magnitudes[i] % k10ToThe16;
+    block.front[i] = magnitudes[i] / k10ToThe16;
+    block.middle[i] = last / k10ToThe8;
+    block.back[i] = last % k10ToThe8;
+    block.negative[i] = mask & 1;
+  }
+  digits(block);
+  using Wide = unsigned __int128;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (magnitudes[i] >= k10ToThe16) {
+      SetText(to[i], LongText{Wide{block.first_high[i]} << 64 | block.first_low[i],
+                              Wide{block.last_high[i]} << 64 | block.last_low[i],
+                              static_cast<int>(block.length[i])});
+    } else if (magnitudes[i] < kShortIntegers) {
+      SetText(to[i], WithSign(DigitsText(magnitudes[i]), block.negative[i] != 0));
+    } else {
+      SetLongInteger(to[i], magnitudes[i], block.negative[i] != 0);
+    }
+  }
+}
+
+template <typename T>
+bool BelowTwoToThe32(const uint8_t* from) {
+  uint64_t all = 0;
+  for (size_t i = 0; i < kDigitTexts; ++i) {
+    const auto value = static_cast<uint64_t>(LoadAs<T>(from, i));
+    all |= std::is_signed_v<T> ? value ^ (0 - (value >> 63)) : value;
+  }
+  return all < 0xFFFFFFFF;  // of negative ones the magnitude is one more
+}
+
+// Integers of 16 bits or more, a block at a time.
+template <typename T>
+void WriteIntegers(const void* from, absl::Span<std::string> to) {
+  const DigitTextsFn digits = DigitTextsOf(8 * sizeof(T), std::is_signed_v<T>);
+  const LongDigitTextsFn long_digits = LongDigitTextsOf();
+  if (digits == nullptr || long_digits == nullptr) return WriteEachInteger<T>(from, to);
+  DigitTextBlock block;
+  for (size_t begin = 0; begin < to.size(); begin += kDigitTexts) {
+    const uint8_t* source = static_cast<const uint8_t*>(from) + begin * sizeof(T);
+    const auto part = to.subspan(begin, kDigitTexts);
+    T rest[kDigitTexts] = {};
+    if (part.size() < kDigitTexts) {
+      std::memcpy(rest, source, part.size() * sizeof(T));
+      source = reinterpret_cast<const uint8_t*>(rest);
+    }
+    if constexpr (sizeof(T) == 8) {
+      if (!BelowTwoToThe32<T>(source)) {
+        SetWideTexts<T>(source, part, long_digits);
+        continue;
+      }
+    }
+    digits(source, block);
+    SetTexts(part, block);
   }
 }
 
