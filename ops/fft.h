@@ -1,37 +1,42 @@
-// Discrete Fourier transforms of any length, in double: Eigen's, but for lengths with a large prime
-// factor, for which it needs quadratic time.
+// Discrete Fourier transforms of any length: pocketfft's, which are numpy's too.
 #ifndef ONNX_RUN_OPS_FFT_H_
 #define ONNX_RUN_OPS_FFT_H_
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 
 namespace onnx_run {
 
-// Of one length. Not to be used by two threads at once.
+enum class FftKind : uint8_t {
+  kForward,      // out[k] = sum over j of x[j] e^(-2 pi i j k / length)
+  kInverse,      // out[k] = sum over j of x[j] e^(2 pi i j k / length), divided by length
+  kRealForward,  // as kForward, of real numbers
+  kRealInverse,  // as kInverse, with real results
+};
+
+inline constexpr int64_t kMaxFftLength = int64_t{1} << 27;
+
+// The tables for one kind and length, which any number of threads may use. T: float or double.
+template <typename T>
 class Fft {
  public:
-  using Complex = std::complex<double>;
-  static constexpr int64_t kMaxLength = int64_t{1} << 27;
-
-  explicit Fft(int64_t length);  // 1 to kMaxLength
+  Fft(FftKind kind, int64_t length);  // 1 to kMaxFftLength
   ~Fft();
   Fft(const Fft&) = delete;
   Fft& operator=(const Fft&) = delete;
 
-  // `x` and `out` are different arrays, of `length` elements where nothing else is said.
-  // out[k] = sum over j of x[j] e^(-2 pi i j k / length).
-  void Forward(const Complex* x, Complex* out);
-  // Only the first length / 2 + 1 of `out` mean anything; the others are their conjugates.
-  void ForwardReal(const double* x, Complex* out);
-  // out[k] = sum over j of x[j] e^(2 pi i j k / length), divided by length.
-  void Inverse(const Complex* x, Complex* out);
+  // Transforms in place. Complex numbers are pairs of real and imaginary part, 2 * length numbers.
+  // With real numbers on one side there are `length` numbers on both. The spectrum then is r0, r1,
+  // i1, r2, i2 ... and, of an even length, r(length / 2) at the end: the other half is conjugate.
+  void Run(T* x) const;
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<const Impl> impl_;
 };
+
+extern template class Fft<float>;
+extern template class Fft<double>;
 
 }  // namespace onnx_run
 

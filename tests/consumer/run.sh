@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# run.sh BUILD ONNX_PACKAGE MODEL: builds and runs the consumer in both ways, in build/consumer.
+# run.sh BUILD ONNX_PACKAGE POCKETFFT_HEADERS MODEL: builds and runs the consumer in both ways, in
+# build/consumer.
 # Closes with a line "N passed, N failed".
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(dirname "$(dirname "$here")")"
-build="$1" onnx="$2" model="$3"
+build="$1" onnx="$2" pocketfft="$3" model="$4"
 work="$root/build/consumer"
 passed=0 failed=0
 
@@ -31,7 +32,7 @@ by_add_subdirectory() {
   local launcher=()
   if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   cmake -G Ninja -S "$here" -B "$work/subdirectory" "${launcher[@]}" -DONNX_RUN_DIR="$root" \
-    -DCMAKE_PREFIX_PATH="$onnx" &&
+    -DCMAKE_PREFIX_PATH="$onnx" -DPOCKETFFT_INCLUDE_DIR="$pocketfft" &&
     cmake --build "$work/subdirectory" --target consumer && "$work/subdirectory/consumer" "$model"
 }
 
