@@ -14,6 +14,16 @@
 
 namespace onnx_run {
 
+// A row function may have Rows(x, out, rows, n) for rows that lie one behind the other.
+template <typename T, typename R, typename RowFn>
+void CallRows(const RowFn& row, const T* in, R* out, int64_t out_n, int64_t rows, int64_t n) {
+  if constexpr (requires { row.Rows(in, out, rows, n); }) {
+    row.Rows(in, out, rows, n);
+  } else {
+    for (int64_t r = 0; r < rows; ++r) row(in + r * n, out + r * out_n, n);
+  }
+}
+
 // Calls row(x, out, n) for each of the rows of n = view.axis elements; `out` gets `out_n` elements
 // of which each row gives: n, or 1. Rows whose elements do not lie in order are copied, some at a
 // time.
@@ -27,7 +37,7 @@ void MapRows(const KernelContext& context, const AxisView& view, const T* in, R*
   const int64_t grain = std::max<int64_t>(1, 16384 / n);
   if (inner == 1) {
     context.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) row(in + r * n, out + r * out_n, n);
+      CallRows(row, in + begin * n, out + begin * out_n, out_n, end - begin, n);
     });
     return;
   }
@@ -46,8 +56,8 @@ void MapRows(const KernelContext& context, const AxisView& view, const T* in, R*
                             for (int64_t r = 0; r < count; ++r)
                               from[r * n + i] = source[i * inner + r];
                           }
-                          for (int64_t r = 0; r < count; ++r)
-                            row(from.get() + r * n, to.get() + r * out_n, n);
+                          const T* const rows_in = from.get();
+                          CallRows(row, rows_in, to.get(), out_n, count, n);
                           for (int64_t i = 0; i < out_n; ++i) {
                             for (int64_t r = 0; r < count; ++r)
                               target[i * inner + r] = to[r * out_n + i];
@@ -63,8 +73,7 @@ absl::Status RunRows(KernelContext& context, const AxisView& view, RowFn row) {
   const ElementType type = context.input(0).type();
   const auto run = [&](const Tensor& data, Tensor& result) {
     return VisitType(List(), type, [&]<typename T>(Tag<T>) {
-      MapRows(context, view, data.data_as<T>(), result.mutable_data_as<T>(), view.axis,
-              [&row](const T* x, T* out, int64_t n) { row(x, out, n); });
+      MapRows(context, view, data.data_as<T>(), result.mutable_data_as<T>(), view.axis, row);
       return absl::OkStatus();
     });
   };

@@ -54,8 +54,11 @@ absl::Status InferLayerNormalization(const NodeInfo& node, absl::Span<const Type
 struct RowFactors {
   Tensor values;  // undefined: none
   int64_t rows = 1;
+  bool is_few = false;  // one row, in `few` instead
+  double few[kFewElements] = {};
 
   const double* Row(int64_t i, int64_t n) const {
+    if (is_few) return few;
     return values.type() == ElementType::kUndefined ? nullptr
                                                     : values.data_as<double>() + i % rows * n;
   }
@@ -67,6 +70,12 @@ absl::StatusOr<RowFactors> ReadFactors(KernelContext& context, int input,
   RowFactors factors;
   if (!context.has_input(input)) return factors;
   const Tensor& in = context.input(input);
+  if (in.type() == ElementType::kFloat && in.size() < kFewElements &&
+      absl::MakeSpan(in.dims()) == dims.subspan(axis)) {
+    factors.is_few = true;
+    std::copy_n(in.data_as<float>(), in.size(), factors.few);
+    return factors;
+  }
   ASSIGN_OR_RETURN(factors.values, ConvertTensor(context, in, ElementType::kDouble));
   // Most often exactly one row; else what broadcasts to the rows, or to all of the input.
   absl::Span<const int64_t> target = dims.subspan(axis);
@@ -129,15 +138,23 @@ absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
       context.ParallelFor(
           view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
           [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-              const T* in = x.data_as<T>() + i * n;
-              const Moments moments = MomentsOf(in, n);
+            const auto normalize = [&](int64_t i, const Moments& moments) {
               const double factor = 1 / std::sqrt(moments.variance + attributes.epsilon);
               if (means != nullptr) means[i] = moments.mean;
               if (inverses != nullptr) inverses[i] = factor;
-              plain_loops::Normalize(in, moments.mean, factor, scale.Row(i, n), bias.Row(i, n),
-                                     output.mutable_data_as<T>() + i * n, n);
+              plain_loops::Normalize(x.data_as<T>() + i * n, moments.mean, factor, scale.Row(i, n),
+                                     bias.Row(i, n), output.mutable_data_as<T>() + i * n, n);
+            };
+            int64_t i = begin;
+            if (n < kFewElements) {
+              constexpr int kRows = 4;
+              for (; i + kRows <= end; i += kRows) {
+                Moments moments[kRows];
+                MomentsOfShortRows<kRows>(x.data_as<T>() + i * n, n, moments);
+                for (int r = 0; r < kRows; ++r) normalize(i + r, moments[r]);
+              }
             }
+            for (; i < end; ++i) normalize(i, MomentsOf(x.data_as<T>() + i * n, n));
           });
       return absl::OkStatus();
     });

@@ -113,6 +113,20 @@ void ReduceRows(const ReducePlan& plan, const T* data, int64_t begin, int64_t en
   const absl::Span<const ReducePlan::Axis> outer(
       plan.reduced.data(), plan.reduced.empty() ? 0 : plan.reduced.size() - 1);
   const bool one_row = outer.empty();
+  if (one_row && n < kLanes && plan.kept.size() == 1) {
+    // Several short rows side by side, so that their sums do not wait for one another.
+    constexpr int64_t kRows = 4;
+    const int64_t stride = plan.kept[0].stride;
+    for (; begin + kRows <= end; begin += kRows) {
+      const T* x = data + begin * stride;
+      Sum sums[kRows];
+      std::fill_n(sums, kRows, Reducer::Identity());
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t r = 0; r < kRows; ++r) Reducer::Add(sums[r], x[r * stride + i]);
+      }
+      for (int64_t r = 0; r < kRows; ++r) out[begin + r] = Reducer::Finish(sums[r], plan.count);
+    }
+  }
   for (int64_t o = begin; o < end; ++o) {
     const T* x = data + OffsetOf(plan.kept, o);
     if (one_row) {

@@ -76,6 +76,23 @@ int64_t IndexOfExtreme(const T* x, int64_t n, bool last) {
     if (n >= kWorthwhile && (kMax ? loops.greatest : loops.least)(x, n, extreme)) {
       return last ? loops.find_last(x, n, extreme) : loops.find_first(x, n, extreme);
     }
+    if (n < kWorthwhile) {
+      // Without branches, which nobody could predict.
+      extreme = x[0];
+      bool numbers = true;
+      for (int64_t i = 0; i < n; ++i) {
+        numbers &= x[i] == x[i];
+        extreme = (kMax ? extreme > x[i] : extreme < x[i]) ? extreme : x[i];
+      }
+      if (numbers) {
+        int64_t found = 0;
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t at = last ? i : n - 1 - i;
+          found = x[at] == extreme ? at : found;
+        }
+        return found;
+      }
+    }
   }
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i) {

@@ -51,18 +51,56 @@ double ExpSum(const double* x, double shift, double* out, int64_t n) {
   return sum;
 }
 
-struct SoftmaxRow {
-  template <typename T>
-  void operator()(const T* x, T* out, int64_t n) const {
-    const double sum = ExpSum(x, MaxOf(x, n), out, n);
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] / sum);
-  }
-};
-struct LogSoftmaxRow {
+// A row in two steps: `out` becomes e^(x - max), then Row::Finish makes the result of it. Short
+// rows take the first step together.
+template <typename Row>
+struct ExpRow {
   template <typename T>
   void operator()(const T* x, T* out, int64_t n) const {
     const T max = MaxOf(x, n);
-    const double log_sum = std::log(ExpSum(x, max, out, n));
+    Row::Finish(x, max, ExpSum(x, max, out, n), out, n);
+  }
+  void Rows(const float* x, float* out, int64_t rows, int64_t n) const {
+    constexpr int64_t kRows = 32;
+    if (n >= vector_math::kShortRow) {
+      for (int64_t r = 0; r < rows; ++r) (*this)(x + r * n, out + r * n, n);
+      return;
+    }
+    float max[kRows];
+    double sums[kRows];
+    for (int64_t row = 0; row < rows; row += kRows) {
+      const int64_t some = std::min(kRows, rows - row);
+      const float* const from = x + row * n;
+      float* const to = out + row * n;
+      for (int64_t r = 0; r < some; ++r) max[r] = MaxOfNumbers(from + r * n, n);
+      vector_math::ExpSums(from, max, to, sums, some, n);
+      for (int64_t r = 0; r < some; ++r) {
+        if (std::isnan(sums[r])) {  // of NaN, or of infinity
+          (*this)(from + r * n, to + r * n, n);
+        } else {
+          Row::Finish(from + r * n, max[r], sums[r], to + r * n, n);
+        }
+      }
+    }
+  }
+
+ private:
+  static float MaxOfNumbers(const float* x, int64_t n) {
+    float max = x[0];
+    for (int64_t i = 1; i < n; ++i) max = max > x[i] ? max : x[i];
+    return max;
+  }
+};
+struct SoftmaxRow : ExpRow<SoftmaxRow> {
+  template <typename T>
+  static void Finish(const T* /*x*/, T /*max*/, double sum, T* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] / sum);
+  }
+};
+struct LogSoftmaxRow : ExpRow<LogSoftmaxRow> {
+  template <typename T>
+  static void Finish(const T* x, T max, double sum, T* out, int64_t n) {
+    const double log_sum = std::log(sum);
     for (int64_t i = 0; i < n; ++i) {
       out[i] = static_cast<T>(static_cast<double>(x[i]) - max - log_sum);
     }

@@ -170,6 +170,57 @@ double ExpSumLoop(const float* x, float shift, float* out, int64_t n) {
   return lanes[0];
 }
 
+// Rows are padded with what becomes 0, and leaves the sums as they are.
+template <int kPitch, bool kFull>
+ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* out, double* sums,
+                                   int64_t rows, int64_t given_n) {
+  constexpr int64_t kElements = 256;
+  constexpr int64_t kRows = kElements / kPitch;
+  const int64_t n = kFull ? kPitch : given_n;
+  double e[kElements];
+  if (!kFull) {
+    for (double& padding : e) padding = -std::numeric_limits<double>::infinity();
+  }
+  for (int64_t row = 0; row < rows; row += kRows) {
+    const int64_t some = rows - row < kRows ? rows - row : kRows;
+    for (int64_t r = 0; r < some; ++r) {
+      const double shift = shifts[row + r];
+      const float* from = x + (row + r) * n;
+      for (int64_t j = 0; j < n; ++j) e[r * kPitch + j] = static_cast<double>(from[j]) - shift;
+    }
+    for (int64_t i = 0; i < some * kPitch; ++i) e[i] = ExpOf(e[i]);
+    for (int64_t r = 0; r < some; ++r) {
+      float* to = out + (row + r) * n;
+      for (int64_t j = 0; j < n; ++j) to[j] = static_cast<float>(e[r * kPitch + j]);
+    }
+    for (int64_t r = 0; r < some; ++r) {
+      double* lanes = e + r * kPitch;
+#pragma GCC unroll 8
+      for (int width = kPitch / 2; width > 0; width /= 2) {
+#pragma GCC unroll 32
+        for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+      }
+      sums[row + r] = lanes[0];
+      if (!kFull) {
+        for (int64_t j = n; j < kPitch; ++j) lanes[j] = -std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+}
+template <int kPitch>
+void ExpSumsOfPitch(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
+                    int64_t n) {
+  if (n == kPitch) return ExpSumsPadded<kPitch, true>(x, shifts, out, sums, rows, n);
+  ExpSumsPadded<kPitch, false>(x, shifts, out, sums, rows, n);
+}
+void ExpSumsLoop(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
+                 int64_t n) {
+  if (n <= 8) return ExpSumsOfPitch<8>(x, shifts, out, sums, rows, n);
+  if (n <= 16) return ExpSumsOfPitch<16>(x, shifts, out, sums, rows, n);
+  if (n <= 32) return ExpSumsOfPitch<32>(x, shifts, out, sums, rows, n);
+  ExpSumsOfPitch<64>(x, shifts, out, sums, rows, n);
+}
+
 }  // namespace
 }  // namespace onnx_run::vector_math::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -220,6 +271,11 @@ void HardSwish(const float* x, float* out, int64_t n) {
 HWY_EXPORT(ExpSumLoop);
 double ExpSum(const float* x, float shift, float* out, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(ExpSumLoop)(x, shift, out, n);
+}
+HWY_EXPORT(ExpSumsLoop);
+void ExpSums(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
+             int64_t n) {
+  HWY_DYNAMIC_DISPATCH(ExpSumsLoop)(x, shifts, out, sums, rows, n);
 }
 
 }  // namespace onnx_run::vector_math

@@ -43,6 +43,11 @@ void HardSwish(const float* x, float* out, int64_t n);
 void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n);
 // out[i] = e^(x[i] - shift); returns their sum.
 double ExpSum(const float* x, float shift, float* out, int64_t n);
+// The same for rows of n elements each, 1 <= n <= kShortRow, one behind the other: sums[r], bit for
+// bit, is what ExpSum returns for row r. Out is an array of its own.
+inline constexpr int64_t kShortRow = 64;
+void ExpSums(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
+             int64_t n);
 
 }  // namespace onnx_run::vector_math
 

@@ -1,0 +1,223 @@
+// Operators on few elements, or short rows, have ways of their own: the same bits as by the general
+// ones, for each instruction set.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/normalization.h"
+#include "ops/vector_math.h"
+#include "tests/unit/ops_test_util.h"
+#include "tests/unit/target_test_util.h"
+
+namespace onnx_run {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::vector<float> Numbers(int64_t n, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> x(static_cast<size_t>(n));
+  for (float& value : x) {
+    value = std::ldexp(static_cast<float>(static_cast<int32_t>(random())),
+                       static_cast<int>(random() % 12) - 36);
+  }
+  return x;
+}
+
+Tensor MakeTensor(absl::Span<const int64_t> dims, const std::vector<float>& x) {
+  return Tensor::Of<float>(ElementType::kFloat, dims, x).value();
+}
+
+// NaN of any kind are the same.
+std::vector<uint32_t> BitsOfAll(const std::vector<float>& x) {
+  std::vector<uint32_t> bits;
+  for (const float value : x) {
+    bits.push_back(std::isnan(value) ? ~uint32_t{0} : std::bit_cast<uint32_t>(value));
+  }
+  return bits;
+}
+
+TEST(ShortRows, ExpSumsAreThoseOfExpSum) {
+  ForEachTarget([] {
+    for (int64_t n = 1; n <= vector_math::kShortRow; ++n) {
+      for (const int64_t rows : {1, 2, 3, 7, 33, 70}) {
+        const std::vector<float> x = Numbers(rows * n, static_cast<uint32_t>(n));
+        const std::vector<float> shifts = Numbers(rows, 2);
+        std::vector<float> out(x.size()), expected(x.size());
+        std::vector<double> sums(shifts.size()), expected_sums;
+        vector_math::ExpSums(x.data(), shifts.data(), out.data(), sums.data(), rows, n);
+        for (int64_t r = 0; r < rows; ++r) {
+          expected_sums.push_back(
+              vector_math::ExpSum(x.data() + r * n, shifts[r], expected.data() + r * n, n));
+        }
+        ASSERT_EQ(sums, expected_sums) << rows << " rows of " << n;
+        ASSERT_EQ(out, expected) << rows << " rows of " << n;
+      }
+    }
+  });
+}
+
+TEST(ShortRows, SoftmaxByDefinition) {
+  for (const int64_t n : {1, 2, 5, 8, 9, 16, 31, 63, 64, 65}) {
+    constexpr int64_t kRows = 37;
+    std::vector<float> x = Numbers(kRows * n, 3);
+    x[1 * n] = kNan;
+    x[2 * n + n / 2] = kInfinity;
+    x[3 * n + n - 1] = -kInfinity;
+    std::fill_n(x.begin() + 4 * n, n, -kInfinity);
+    std::vector<float> softmax(x.size()), log_softmax(x.size());
+    for (int64_t r = 0; r < kRows; ++r) {
+      const float* row = x.data() + r * n;
+      float max = row[0];
+      for (int64_t i = 0; i < n; ++i) max = max > row[i] || max != max ? max : row[i];
+      float* out = softmax.data() + r * n;
+      const double sum = vector_math::ExpSum(row, max, out, n);
+      for (int64_t i = 0; i < n; ++i) {
+        out[i] = static_cast<float>(out[i] / sum);
+        log_softmax[r * n + i] =
+            static_cast<float>(static_cast<double>(row[i]) - max - std::log(sum));
+      }
+    }
+    const Tensor in = MakeTensor({kRows, n}, x);
+    EXPECT_EQ(BitsOfAll(ElementsOf<float>(RunOp("Softmax", 13, {in}))), BitsOfAll(softmax)) << n;
+    EXPECT_EQ(BitsOfAll(ElementsOf<float>(RunOp("LogSoftmax", 13, {in}))), BitsOfAll(log_softmax))
+        << n;
+  }
+}
+
+template <typename T>
+void ExpectMoments() {
+  constexpr int kRows = 4;
+  for (int64_t n = 1; n < kFewElements; ++n) {
+    const std::vector<float> numbers = Numbers(kRows * n, static_cast<uint32_t>(n));
+    const std::vector<T> x(numbers.begin(), numbers.end());
+    Moments moments[kRows];
+    MomentsOfShortRows<kRows>(x.data(), n, moments);
+    for (int64_t r = 0; r < kRows; ++r) {
+      const Moments expected = MomentsOf(x.data() + r * n, n);
+      ASSERT_EQ(moments[r].mean, expected.mean) << n;
+      ASSERT_EQ(moments[r].variance, expected.variance) << n;
+    }
+  }
+}
+
+TEST(ShortRows, MomentsInTheSameOrder) {
+  ForEachTarget([] {
+    ExpectMoments<float>();
+    ExpectMoments<double>();
+  });
+}
+
+// Seven rows at once, and each alone. A scale of all the input is none of a row.
+TEST(ShortRows, LayerNormalizationOfEachRowAlone) {
+  constexpr int64_t kRows = 7;
+  for (const int64_t n : {1, 3, 7, 8, 11, 15, 16, 17}) {
+    const std::vector<float> x = Numbers(kRows * n, 5);
+    const std::vector<float> scale = Numbers(n, 6);
+    const std::vector<float> bias = Numbers(n, 7);
+    const Tensor b = MakeTensor({n}, bias);
+    const auto all = ElementsOf<float>(
+        RunOp("LayerNormalization", 17, {MakeTensor({kRows, n}, x), MakeTensor({n}, scale), b}));
+    std::vector<float> each;
+    for (int64_t r = 0; r < kRows; ++r) {
+      const std::vector<float> row(x.begin() + r * n, x.begin() + (r + 1) * n);
+      const auto one = ElementsOf<float>(
+          RunOp("LayerNormalization", 17, {MakeTensor({1, n}, row), MakeTensor({1, n}, scale), b}));
+      each.insert(each.end(), one.begin(), one.end());
+    }
+    EXPECT_EQ(BitsOfAll(all), BitsOfAll(each)) << n;
+  }
+}
+
+TEST(ShortRows, ReductionsOfEachRowAlone) {
+  const Tensor axis = Tensor::Of<int64_t>(ElementType::kInt64, {1}, {1}).value();
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2",
+                         "ReduceLogSumExp", "ReduceMax", "ReduceMin"}) {
+    for (const int64_t n : {1, 2, 7, 8, 15, 16}) {
+      for (const int64_t rows : {1, 3, 4, 9}) {
+        std::vector<float> x = Numbers(rows * n, 8);
+        x[0] = kNan;
+        if (rows > 3) std::fill_n(x.begin() + 2 * n, n, -0.0F);
+        if (rows > 3 && n > 1) x[2 * n + 1] = 0;
+        const int64_t opset = std::string(op) == "ReduceSum" ? 13 : 18;
+        const auto all = ElementsOf<float>(RunOp(op, opset, {MakeTensor({rows, n}, x), axis}));
+        std::vector<float> each;
+        for (int64_t r = 0; r < rows; ++r) {
+          const std::vector<float> row(x.begin() + r * n, x.begin() + (r + 1) * n);
+          each.push_back(ElementsOf<float>(RunOp(op, opset, {MakeTensor({1, n}, row), axis}))[0]);
+        }
+        EXPECT_EQ(BitsOfAll(all), BitsOfAll(each)) << op << ", " << rows << " rows of " << n;
+      }
+    }
+  }
+}
+
+// Where the first and the last extreme element is, as by a row that is too long to be short.
+TEST(ShortRows, ArgExtremesAsOfLongRows) {
+  constexpr int64_t kRows = 9;
+  std::mt19937 random(9);
+  for (const int64_t n : {1, 2, 7, 8, 15}) {
+    std::vector<float> x(static_cast<size_t>(kRows * n));
+    for (float& value : x) value = static_cast<float>(random() % 4) * (random() % 2 == 0 ? 1 : -1);
+    x[n - 1] = kNan;
+    x[2 * n] = x[2 * n + n / 2] = kNan;
+    x[3 * n] = -kInfinity;
+    for (const bool max : {true, false}) {
+      std::vector<float> padded;
+      for (int64_t r = 0; r < kRows; ++r) {
+        padded.insert(padded.end(), x.begin() + r * n, x.begin() + (r + 1) * n);
+        padded.insert(padded.end(), 20, max ? -kInfinity : kInfinity);
+      }
+      for (const int64_t last : {0, 1}) {
+        const auto arg = [&](int64_t width, const std::vector<float>& values) {
+          return ElementsOf<int64_t>(
+              RunOp(max ? "ArgMax" : "ArgMin", 13, {MakeTensor({kRows, width}, values)},
+                    {IntAttr("axis", 1), IntAttr("select_last_index", last)}));
+        };
+        if (max && n == 1) continue;  // -infinity is there, and in the padding
+        EXPECT_EQ(arg(n, x), arg(n + 20, padded)) << n;
+      }
+    }
+  }
+}
+
+template <typename T>
+void ExpectTransposesFew(ElementType type) {
+  const std::vector<int64_t> dims = {3, 1, 5, 4};
+  std::vector<T> x(60);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i + 1);
+  std::vector<int64_t> perm = {0, 1, 2, 3};
+  do {
+    // By one dimension more they are too many for the short way.
+    std::vector<int64_t> more_dims = {1};
+    std::vector<int64_t> more_perm = {0};
+    for (int d = 0; d < 4; ++d) {
+      more_dims.push_back(dims[d]);
+      more_perm.push_back(perm[d] + 1);
+    }
+    const auto few =
+        RunOp("Transpose", 13, {Tensor::Of<T>(type, dims, x).value()}, {IntsAttr("perm", perm)});
+    const auto more = RunOp("Transpose", 13, {Tensor::Of<T>(type, more_dims, x).value()},
+                            {IntsAttr("perm", more_perm)});
+    ASSERT_EQ(ElementsOf<T>(few), ElementsOf<T>(more));
+    ASSERT_EQ(ElementsOf<T>(few).size(), x.size());
+  } while (std::next_permutation(perm.begin(), perm.end()));
+}
+
+TEST(ShortRows, TransposesOfFewElements) {
+  ExpectTransposesFew<uint8_t>(ElementType::kUint8);
+  ExpectTransposesFew<int16_t>(ElementType::kInt16);
+  ExpectTransposesFew<float>(ElementType::kFloat);
+  ExpectTransposesFew<int64_t>(ElementType::kInt64);
+}
+
+}  // namespace
+}  // namespace onnx_run
