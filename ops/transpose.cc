@@ -9,6 +9,7 @@
 #include "ops/kernel_table.h"
 #include "ops/shape_util.h"
 #include "ops/strided_copy.h"
+#include "ops/transpose_kernels.h"
 #include "runtime/status_macros.h"
 
 namespace onnx_run {
@@ -50,7 +51,13 @@ bool CopyFew(const Tensor& data, absl::Span<const int64_t> dims, absl::Span<cons
              Tensor& output) {
   if (data.size() > kFew || dims.size() > kFewDims) return false;
   const auto copy = [&]<typename T>(Tag<T>) {
-    CopyFew(data.data_as<T>(), dims, from, output.mutable_data_as<T>());
+    const T* const in = data.data_as<T>();
+    T* const out = output.mutable_data_as<T>();
+    if (dims.size() == 2 && from[0] == 1 && data.size() != 0) {
+      TransposeMatrix(in, from[1], out, dims[1], dims[0], dims[1]);
+    } else {
+      CopyFew(in, dims, from, out);
+    }
     return true;
   };
   switch (BitsOf(data.type())) {

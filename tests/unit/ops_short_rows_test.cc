@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -190,18 +191,18 @@ TEST(ShortRows, ArgExtremesAsOfLongRows) {
 }
 
 template <typename T>
-void ExpectTransposesFew(ElementType type) {
-  const std::vector<int64_t> dims = {3, 1, 5, 4};
+void ExpectTransposesFew(ElementType type, const std::vector<int64_t>& dims) {
   std::vector<T> x(60);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i + 1);
-  std::vector<int64_t> perm = {0, 1, 2, 3};
+  std::vector<int64_t> perm(dims.size());
+  std::iota(perm.begin(), perm.end(), 0);
   do {
-    // By one dimension more they are too many for the short way.
-    std::vector<int64_t> more_dims = {1};
-    std::vector<int64_t> more_perm = {0};
-    for (int d = 0; d < 4; ++d) {
+    // With these dimensions before them they are too many for the short way.
+    std::vector<int64_t> more_dims = {1, 1, 1};
+    std::vector<int64_t> more_perm = {0, 1, 2};
+    for (size_t d = 0; d < dims.size(); ++d) {
       more_dims.push_back(dims[d]);
-      more_perm.push_back(perm[d] + 1);
+      more_perm.push_back(perm[d] + 3);
     }
     const auto few =
         RunOp("Transpose", 13, {Tensor::Of<T>(type, dims, x).value()}, {IntsAttr("perm", perm)});
@@ -213,10 +214,13 @@ void ExpectTransposesFew(ElementType type) {
 }
 
 TEST(ShortRows, TransposesOfFewElements) {
-  ExpectTransposesFew<uint8_t>(ElementType::kUint8);
-  ExpectTransposesFew<int16_t>(ElementType::kInt16);
-  ExpectTransposesFew<float>(ElementType::kFloat);
-  ExpectTransposesFew<int64_t>(ElementType::kInt64);
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{3, 1, 5, 4}, {4, 5, 3}, {5, 12}, {60, 1}}) {
+    ExpectTransposesFew<uint8_t>(ElementType::kUint8, dims);
+    ExpectTransposesFew<int16_t>(ElementType::kInt16, dims);
+    ExpectTransposesFew<float>(ElementType::kFloat, dims);
+    ExpectTransposesFew<int64_t>(ElementType::kInt64, dims);
+  }
 }
 
 }  // namespace
