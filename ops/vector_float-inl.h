@@ -141,10 +141,10 @@ struct Pair {
   V high;
   V low;  // small beside high
 };
-// f(a) for 0 <= a <= kTable.bound, and NaN. `kTable` is a template argument so that the compiler
-// may keep rows in registers.
-template <const SegmentTable& kTable, class V>
-ONNX_RUN_INLINE Pair<V> BySegments(V a) {
+// f(a + low) for 0 <= a <= kTable.bound, and NaN; low is below a's last place. `kTable` is a
+// template argument so that the compiler may keep rows in registers.
+template <const SegmentTable& kTable, bool kWithLow, class V>
+ONNX_RUN_INLINE Pair<V> BySegmentsOfSum(V a, V low) {
   const hn::DFromV<V> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const V u = Fma(a, hn::Set(d, kTable.scale), hn::Set(d, 1.0F));
@@ -154,12 +154,17 @@ ONNX_RUN_INLINE Pair<V> BySegments(V a) {
   const V value = row(1);
   const V slope = row(2);
   const V s = Fma(t, slope, value);
-  const V lost = Fma(t, slope, hn::Sub(value, s));
+  V lost = Fma(t, slope, hn::Sub(value, s));
+  if constexpr (kWithLow) lost = Fma(low, slope, lost);
   V k = Fma(row(7), t, row(6));
   k = Fma(k, t, row(5));
   k = Fma(k, t, row(4));
   k = Fma(k, t, row(3));
   return {s, Fma(k, t, lost)};
+}
+template <const SegmentTable& kTable, class V>
+ONNX_RUN_INLINE Pair<V> BySegments(V a) {
+  return BySegmentsOfSum<kTable, false>(a, a);
 }
 
 // out[i] = fn(x[i]), by vectors; the last few in a vector of their own, whose other lanes are 0.

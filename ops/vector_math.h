@@ -1,11 +1,12 @@
 // Functions over arrays of floats, vectorised, with the same result bit for bit on every machine.
 //
-// Tanh, Erf, Sigmoid, Gelu and GeluTanh are computed in float by operations of IEEE 754, the fused
-// multiply-add among them, to 0.513 (Tanh, Erf), 0.535 (Sigmoid), 0.54 (GeluTanh), 0.58 (Gelu) of
-// the last place at most (over all floats, by test). The others are computed in double by +, -, *,
-// / and sqrt alone to a relative error below 2^-35 and rounded once to float: the result is the
-// correctly rounded one but for about one in a thousand arguments, where it is the other neighbour.
-// (Sin, Cos and Tan of 2^20 and more are the C++ library's.) In and out may be the same array.
+// Tanh, Erf, Asin, Acos, Atan, Sigmoid, Gelu and GeluTanh are computed in float by operations of
+// IEEE 754, the fused multiply-add among them, to 0.513 (Tanh, Erf, Atan), 0.52 (Asin, Acos), 0.535
+// (Sigmoid), 0.54 (GeluTanh), 0.58 (Gelu) of the last place at most (over all floats, by test). The
+// others are computed in double by +, -, *, / and sqrt alone to a relative error below 2^-35 and
+// rounded once to float: the result is the correctly rounded one but for about one in a thousand
+// arguments, where it is the other neighbour. (Sin, Cos and Tan of 2^20 and more are the C++
+// library's.) In and out may be the same array.
 #ifndef ONNX_RUN_OPS_VECTOR_MATH_H_
 #define ONNX_RUN_OPS_VECTOR_MATH_H_
 

@@ -1,4 +1,4 @@
-// Tanh, Erf and Gelu by tables, in float.
+// Tanh, Atan, Erf and Gelu by tables, in float.
 //
 // 32 segments of |x|, each with a polynomial in t = |x| - center (exact) whose first two terms are
 // kept to more than float's precision: s = value + slope t rounded, r what the rounding lost. All
@@ -50,6 +50,29 @@ struct TanhFunction {
   }
 };
 void TanhSegments(const float* x, float* out, int64_t n) { MapVectors(TanhFunction(), x, out, n); }
+
+// Where |x| > 1, pi / 2 - atan(1 / |x|).
+struct AtanFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V one = hn::Set(d, 1.0F);
+    // From there on the result is pi / 2. NaN stays.
+    const V a = MinOrSecond(hn::Set(d, 0x1p60F), hn::Abs(x));
+    const auto is_far = hn::Gt(a, one);
+    const V inverse = hn::Div(one, a);
+    const V inverse_low = hn::Mul(inverse, NegFma(inverse, a, one));
+    const Pair<V> y = BySegmentsOfSum<kAtanTable, true>(hn::IfThenElse(is_far, inverse, a),
+                                                        hn::IfThenElseZero(is_far, inverse_low));
+    const V half_pi = hn::Set(d, 0x1.921fb6p+0F);
+    const V high = hn::Sub(half_pi, y.high);
+    const V low = hn::Add(hn::Sub(hn::Sub(half_pi, high), y.high),
+                          hn::Sub(hn::Set(d, -0x1.777a5cp-25F), y.low));
+    return hn::CopySign(
+        hn::Add(hn::IfThenElse(is_far, high, y.high), hn::IfThenElse(is_far, low, y.low)), x);
+  }
+};
+void AtanSegments(const float* x, float* out, int64_t n) { MapVectors(AtanFunction(), x, out, n); }
 
 struct ErfFunction {
   template <class V>
@@ -130,6 +153,8 @@ namespace onnx_run::vector_math {
 
 HWY_EXPORT(TanhSegments);
 void Tanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhSegments)(x, out, n); }
+HWY_EXPORT(AtanSegments);
+void Atan(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanSegments)(x, out, n); }
 HWY_EXPORT(ErfSegments);
 void Erf(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ErfSegments)(x, out, n); }
 

@@ -1,4 +1,4 @@
-// Sine, cosine, tangent and their inverses, in double.
+// Sine, cosine and tangent, in double.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/vector_trigonometry.cc"
 // Two are enough beside the one that every machine has.
@@ -19,8 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
 
-constexpr double kHalfPi = 0x1.921fb54442d18p+0;
-constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
 // Arguments from here on are left to the C++ library.
 constexpr float kManyTurns = 0x1p20F;
 
@@ -66,47 +64,6 @@ ONNX_RUN_INLINE double TanOf(double x) {
   return x == 0 ? x : y;
 }
 
-ONNX_RUN_INLINE double AtanOf(double x) {
-  // atan(a) = base + atan(t), |t| <= tan(pi / 8)
-  const double a = x < 0 ? -x : x;
-  const bool far = a > 0x1.3504f333f9de6p+1;
-  const bool middle = a > 0x1.a827999fcef32p-2;
-  const double base = far ? kHalfPi : (middle ? kQuarterPi : 0.0);
-  const double t = (far ? -1.0 : (middle ? a - 1.0 : a)) / (far ? a : (middle ? a + 1.0 : 1.0));
-  const double z = t * t;
-  // (atan(t) / t - 1) / t^2 in t^2, relative error of atan 2^-40
-  constexpr double kAtan[] = {-0x1.5555554e9eaaap-2, 0x1.999991cc95591p-3,  -0x1.2490bcccc2338p-3,
-                              0x1.c6d12508d30a0p-4,  -0x1.707c5313a6f9fp-4, 0x1.1e4203bc990f4p-4,
-                              -0x1.36580a6d05a8fp-5};
-  return WithSign(base + (t + t * z * Polynomial(kAtan, z)), x);
-}
-
-// The arcsine of |x|, or where |x| > 1/2 of s = sqrt((1 - |x|) / 2), for asin(|x|) is then
-// pi / 2 - 2 asin(s).
-ONNX_RUN_INLINE double ReducedAsin(double a) {
-  const double z = a > 0.5 ? (1.0 - a) * 0.5 : a * a;
-  const double s = std::sqrt(z);  // NaN where |x| > 1
-  // (asin(s) / s - 1) / s^2 in s^2 on [0, 1/2], relative error of asin 2^-39.8
-  constexpr double kAsin[] = {0x1.55555547d2c9ep-3, 0x1.3333407c4d476p-4, 0x1.6db262e737896p-5,
-                              0x1.f2809b389d42bp-6, 0x1.664e3b46a3b7ep-6, 0x1.51f7767da59eap-6,
-                              0x1.09e2c91a70d06p-9, 0x1.0d2e5d5252b17p-5};
-  return s + s * z * Polynomial(kAsin, z);
-}
-// Selects come first, and are of constants: else the compiler makes branches of them.
-ONNX_RUN_INLINE double AsinOf(double x) {
-  const double a = x < 0 ? -x : x;
-  const double base = a > 0.5 ? kHalfPi : 0.0;
-  const double factor = a > 0.5 ? -2.0 : 1.0;
-  return WithSign(base + factor * ReducedAsin(a), x);
-}
-ONNX_RUN_INLINE double AcosOf(double x) {
-  const double a = x < 0 ? -x : x;
-  const double far_base = x < 0 ? 2.0 * kHalfPi : 0.0;
-  const double base = a > 0.5 ? far_base : kHalfPi;
-  const double factor = a > 0.5 ? 2.0 : -1.0;
-  return base + factor * WithSign(ReducedAsin(a), x);
-}
-
 // Many turns are rare, and dear: those elements are computed again, by `library`.
 template <double (*kFunction)(double), double (*kLibrary)(double)>
 ONNX_RUN_INLINE void PeriodicLoop(const float* x, float* out, int64_t n) {
@@ -132,9 +89,6 @@ double LibraryTan(double x) { return std::tan(x); }
 void SinLoop(const float* x, float* out, int64_t n) { PeriodicLoop<SinOf, LibrarySin>(x, out, n); }
 void CosLoop(const float* x, float* out, int64_t n) { PeriodicLoop<CosOf, LibraryCos>(x, out, n); }
 void TanLoop(const float* x, float* out, int64_t n) { PeriodicLoop<TanOf, LibraryTan>(x, out, n); }
-void AsinLoop(const float* x, float* out, int64_t n) { Loop<AsinOf>(x, out, n); }
-void AcosLoop(const float* x, float* out, int64_t n) { Loop<AcosOf>(x, out, n); }
-void AtanLoop(const float* x, float* out, int64_t n) { Loop<AtanOf>(x, out, n); }
 
 }  // namespace
 }  // namespace onnx_run::vector_math::HWY_NAMESPACE
@@ -149,12 +103,6 @@ HWY_EXPORT(CosLoop);
 void Cos(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(CosLoop)(x, out, n); }
 HWY_EXPORT(TanLoop);
 void Tan(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanLoop)(x, out, n); }
-HWY_EXPORT(AsinLoop);
-void Asin(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AsinLoop)(x, out, n); }
-HWY_EXPORT(AcosLoop);
-void Acos(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AcosLoop)(x, out, n); }
-HWY_EXPORT(AtanLoop);
-void Atan(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanLoop)(x, out, n); }
 
 }  // namespace onnx_run::vector_math
 #endif  // HWY_ONCE

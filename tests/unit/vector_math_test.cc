@@ -49,9 +49,9 @@ const Function kFunctions[] = {
     {"Sin", vector_math::Sin, [](double x) { return std::sin(x); }, 0.5001, true},
     {"Cos", vector_math::Cos, [](double x) { return std::cos(x); }, 0.5001},
     {"Tan", vector_math::Tan, [](double x) { return std::tan(x); }, 0.5002, true},
-    {"Asin", vector_math::Asin, [](double x) { return std::asin(x); }, 0.5001, true, 1},
-    {"Acos", vector_math::Acos, [](double x) { return std::acos(x); }, 0.5001, false, -1},
-    {"Atan", vector_math::Atan, [](double x) { return std::atan(x); }, 0.5001, true, 1},
+    {"Asin", vector_math::Asin, [](double x) { return std::asin(x); }, 0.52, true, 1},
+    {"Acos", vector_math::Acos, [](double x) { return std::acos(x); }, 0.52, false, -1},
+    {"Atan", vector_math::Atan, [](double x) { return std::atan(x); }, 0.513, true, 1},
     {"Sinh", vector_math::Sinh, [](double x) { return std::sinh(x); }, 0.5001, true, 1},
     {"Cosh", vector_math::Cosh, [](double x) { return std::cosh(x); }, 0.5001},
     {"Asinh", vector_math::Asinh, [](double x) { return std::asinh(x); }, 0.5001, true, 1},
@@ -167,10 +167,14 @@ TEST(VectorMath, NearlyCorrectlyRoundedAmongNeighbours) {
   }
 }
 
-// All 2^32 floats; some 15 minutes on two cores. ONNX_RUN_EXHAUSTIVE=1 runs it.
+// All 2^32 floats; some 15 minutes on two cores. ONNX_RUN_EXHAUSTIVE=1 runs it,
+// ONNX_RUN_EXHAUSTIVE=Exp that of Exp alone.
 TEST(VectorMath, Exhaustive) {
-  if (std::getenv("ONNX_RUN_EXHAUSTIVE") == nullptr) GTEST_SKIP() << "wants ONNX_RUN_EXHAUSTIVE=1";
-  for (const Function& f : kFunctions) EXPECT_EQ(CheckAll(f, 1), "");
+  const char* which = std::getenv("ONNX_RUN_EXHAUSTIVE");
+  if (which == nullptr) GTEST_SKIP() << "wants ONNX_RUN_EXHAUSTIVE=1";
+  for (const Function& f : kFunctions) {
+    if (which == std::string("1") || which == std::string(f.name)) EXPECT_EQ(CheckAll(f, 1), "");
+  }
 }
 
 // As C's pow, of all kinds of bases and exponents with one another.

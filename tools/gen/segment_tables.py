@@ -88,6 +88,7 @@ def main():
     slope0 = 2 / mp.sqrt(mp.pi)
     functions = [
         ("Tanh", mp.tanh, lambda x: mp.sech(x) ** 2, 1.65, 9.02),
+        ("Atan", mp.atan, lambda x: 1 / (1 + x * x), 14.9, 1),
         ("Erf", mp.erf, lambda x: slope0 * mp.exp(-x * x), 3.8, 3.93),
         # The normal distribution's upper tail over e^(-x^2 / 2).
         ("Tail", tail, lambda x: x * tail(x) - 1 / mp.sqrt(2 * mp.pi), 1.03, 14.4),
@@ -96,7 +97,7 @@ def main():
         # The scale is what the program will take: a float.
         rows = table(f, derivative, to_float(scale), to_float(bound))
         print(f"constexpr SegmentTable k{name}Table = {{")
-        print(f"    {scale}F, {bound}F, {{")
+        print(f"    {float(scale)}F, {float(bound)}F, {{")
         for j in range(len(ROWS)):
             print("        {" + ", ".join(text(row[j]) for row in rows) + "},")
         print("}};")
