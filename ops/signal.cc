@@ -113,7 +113,8 @@ absl::StatusOr<int> DftAxis(const DftAttributes& attributes, const KernelContext
 
 // The transform of the first input along `axis`, computed in T. `dims` are the result's.
 template <typename T>
-absl::Status DftRows(KernelContext& context, FftKind kind, int64_t length, int axis, Dims dims) {
+absl::Status DftRows(KernelContext& context, FftKind kind, int64_t length, int axis,
+                     const Dims& dims) {
   constexpr ElementType kType =
       std::is_same_v<T, float> ? ElementType::kFloat : ElementType::kDouble;
   const Tensor& input = context.input(0);
@@ -127,7 +128,7 @@ absl::Status DftRows(KernelContext& context, FftKind kind, int64_t length, int a
   const int64_t inner = Product(dims, axis + 1, input.rank() - 1);
 
   ASSIGN_OR_RETURN(const Tensor x, ConvertTensor(context, input, kType));
-  ASSIGN_OR_RETURN(Tensor result, context.Allocate(kType, std::move(dims)));
+  ASSIGN_OR_RETURN(Tensor result, context.Allocate(kType, dims));
   if (result.size() != 0) {
     const Fft<T> fft(kind, length);
     context.ParallelFor(
@@ -181,9 +182,9 @@ absl::Status Dft(const DftAttributes& attributes, KernelContext& context) {
   if (attributes.inverse) kind = FftKind::kInverse;
   if (half_inverse) kind = FftKind::kRealInverse;
   if (attributes.inverse && input.type() == ElementType::kFloat) {
-    return DftRows<float>(context, kind, length, axis, std::move(dims));
+    return DftRows<float>(context, kind, length, axis, dims);
   }
-  return DftRows<double>(context, kind, length, axis, std::move(dims));
+  return DftRows<double>(context, kind, length, axis, dims);
 }
 
 struct StftAttributes {

@@ -24,7 +24,7 @@ Tensor Int32Tensor(std::vector<int64_t> dims, std::initializer_list<int32_t> ele
 }
 
 // Numbers without a pattern, in [-1, 1].
-Tensor Scattered(std::vector<int64_t> dims, int seed) {
+Tensor Scattered(const std::vector<int64_t>& dims, int seed) {
   Tensor tensor = Tensor::Create(ElementType::kFloat, dims).value();
   for (int64_t i = 0; i < tensor.size(); ++i) {
     tensor.mutable_data_as<float>()[i] = static_cast<float>(std::sin(12.9898 * (i + 1) * seed));
@@ -102,7 +102,8 @@ TEST(Rnn, ParametersOfActivations) {
                StringsAttr("activations", {"Relu", "leakyrelu"})});
     EXPECT_THAT(ElementsOf<float>(result), ElementsAre(0, -2));
   }
-  const auto values = [](const char* function, std::vector<float> alpha, std::vector<float> beta) {
+  const auto values = [](const char* function, const std::vector<float>& alpha,
+                         const std::vector<float>& beta) {
     std::vector<Attribute> attributes = {StringsAttr("activations", {function})};
     if (!alpha.empty()) attributes.push_back(FloatsAttr("activation_alpha", alpha));
     if (!beta.empty()) attributes.push_back(FloatsAttr("activation_beta", beta));
@@ -313,23 +314,23 @@ TEST(Dft, InverseOfFloatsIsNumpys) {
     return ElementsOf<float>(RunOp("DFT", 20, {x}, {IntAttr("inverse", 1)}));
   };
   EXPECT_THAT(inverse(10),
-              ElementsAre(45, 0, -5, -15.3884192f, -5, -6.88190985f, -5, -3.63271332f, -5.00000048f,
-                          -1.62459815f, -5, 1.90734866e-07f, -5.00000048f, 1.62459815f, -5,
-                          3.6327126f, -5, 6.88190985f, -5, 15.3884192f));
+              ElementsAre(45, 0, -5, -15.3884192F, -5, -6.88190985F, -5, -3.63271332F, -5.00000048F,
+                          -1.62459815F, -5, 1.90734866e-07F, -5.00000048F, 1.62459815F, -5,
+                          3.6327126F, -5, 6.88190985F, -5, 15.3884192F));
   EXPECT_THAT(inverse(11),
-              ElementsAre(50, 0, -5.00000095f, -17.0284367f, -5, -7.78015232f, -5, -4.33252525f,
-                          -5.00000048f, -2.2834239f, -5.00000048f, -0.71889168f, -5.00000048f,
-                          0.71889168f, -5.00000048f, 2.2834239f, -5, 4.33252525f, -5, 7.78015232f,
-                          -5.00000095f, 17.0284367f));
+              ElementsAre(50, 0, -5.00000095F, -17.0284367F, -5, -7.78015232F, -5, -4.33252525F,
+                          -5.00000048F, -2.2834239F, -5.00000048F, -0.71889168F, -5.00000048F,
+                          0.71889168F, -5.00000048F, 2.2834239F, -5, 4.33252525F, -5, 7.78015232F,
+                          -5.00000095F, 17.0284367F));
   const std::vector<float> large = inverse(106);
   EXPECT_THAT(std::vector<float>(large.begin() + 2, large.begin() + 8),
-              ElementsAre(-5, -168.654846f, -4.99998188f, -84.2532959f, -5, -56.0864906f));
+              ElementsAre(-5, -168.654846F, -4.99998188F, -84.2532959F, -5, -56.0864906F));
   const Tensor half = FloatTensor({1, 6, 2}, {1, 0, 2, -1, 0.5, 3, -1, -2, 3, 1, 0, 0.1});
   EXPECT_THAT(ElementsOf<float>(RunOp("DFT", 20, {half, Int64Tensor({}, {11})},
                                       {IntAttr("inverse", 1), IntAttr("onesided", 1)})),
-              ElementsAre(0.909090936f, -0.0771978274f, 0.119773097f, 0.226092517f, 0.00274822931f,
-                          0.932463765f, -0.604192257f, -1.67569768f, 0.444441795f, 0.438753575f,
-                          0.28372401f));
+              ElementsAre(0.909090936F, -0.0771978274F, 0.119773097F, 0.226092517F, 0.00274822931F,
+                          0.932463765F, -0.604192257F, -1.67569768F, 0.444441795F, 0.438753575F,
+                          0.28372401F));
 }
 
 // Each of the log2(n) steps rounds a few times, so the error is a few units of 2^-24 log2(n), seen
