@@ -379,12 +379,12 @@ inline Wide LoadWide(const char* p) {
   return Wide{words[1]} << 64 | words[0];
 }
 
+// Of eight characters from which '0' was taken by exclusive or: whether all were digits, and the
+// number that they are.
 bool AllDigits(uint64_t word) {
-  constexpr uint64_t kHigh = 0xF0 * kAllBytes;
-  return ((word & kHigh) | (((word + 6 * kAllBytes) & kHigh) >> 4)) == (kZeros | kZeros >> 4);
+  return (((word + 0x76 * kAllBytes) | word) & 0x80 * kAllBytes) == 0;
 }
 uint64_t DigitsOf(uint64_t word) {
-  word -= kZeros;
   word = word * 10 + (word >> 8);  // pairs, in every second byte
   constexpr uint64_t kMask = 0x000000FF000000FF;
   return ((word & kMask) * (100 + (uint64_t{1000000} << 32)) +
@@ -392,8 +392,8 @@ uint64_t DigitsOf(uint64_t word) {
          32;
 }
 
-// Every text has memory for this many characters and a NUL.
-constexpr size_t kLeastCapacity = 15;
+// Whether every text has memory for 15 characters and a NUL.
+constexpr bool kRoomForWords = std::string().capacity() >= 15;
 
 // All ones if it is a sign; no branches.
 inline uint64_t SignMask(uint64_t character) {
@@ -406,7 +406,7 @@ inline uint64_t SignMask(uint64_t character) {
 // read too, and shifted out.
 inline bool ParseShort(const std::string& text, PlainDecimal& result) {
   const size_t n = text.size();
-  if (n - 1 > 15 || text.capacity() < kLeastCapacity) return false;
+  if (n - 1 > 15 || !kRoomForWords) return false;
   const char* const p = text.data();
   const auto first = static_cast<uint64_t>(static_cast<uint8_t>(*p));
   const uint64_t sign = SignMask(first);
@@ -450,49 +450,53 @@ inline bool ParseShort(const std::string& text, PlainDecimal& result) {
     result.scale = place - 15;
     low = close(low, place, '0');
   }
-  if (!AllDigits(high) || (low != kZeros && !AllDigits(low))) return false;
+  high ^= kZeros;
+  low ^= kZeros;
+  if (!AllDigits(high) || (low != 0 && !AllDigits(low))) return false;
   result.digits = DigitsOf(high);
-  if (low != kZeros) result.digits += DigitsOf(low) * 100'000'000;
+  if (low != 0) result.digits += DigitsOf(low) * 100'000'000;
   return true;
 }
 
-// A sign and digits, 24 characters or fewer: the integer modulo 2^64. False where it is not that.
-// As ParseShort, of which it is the part without points.
+// Digits, and before them a sign where kSigned: 24 characters or fewer. The integer modulo 2^64;
+// false where it is not that. As ParseShort, of which it is the part without points.
+template <bool kSigned>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ParseInteger(const std::string& text, uint64_t& result) {
   const size_t n = text.size();
-  if (n - 1 > 23 || text.capacity() < kLeastCapacity) return false;
+  if (n - 1 > 23 || !kRoomForWords) return false;
   const char* const p = text.data();
-  const auto first = static_cast<uint64_t>(static_cast<uint8_t>(*p));
-  const uint64_t sign = SignMask(first);
-  const uint64_t sign_to_zero = (first ^ '0') & sign;
-  // Eight characters behind zeros.
-  const auto padded = [](uint64_t chars, size_t count) {
-    return chars << (64 - 8 * count) | (kZeros >> 1) >> (8 * count - 1);
-  };
   const auto load = [](const char* from) {
     uint64_t chars;
     std::memcpy(&chars, from, 8);
-    return chars;
+    return chars ^ kZeros;
   };
+  uint64_t start = load(p);
+  uint64_t negative = 0;
+  if constexpr (kSigned) {
+    const auto first = static_cast<uint64_t>(static_cast<uint8_t>(*p));
+    const uint64_t sign = SignMask(first);
+    if (n == (sign & 1)) return false;
+    start &= ~(sign & 0xFF);
+    negative = 0 - (sign & first >> 2 & 1);  // as in ParseShort
+  }
   uint64_t magnitude;
   if (n <= 8) {
-    const uint64_t chars = padded(load(p) ^ sign_to_zero, n);
-    if (!AllDigits(chars) || n == (sign & 1)) return false;
-    magnitude = DigitsOf(chars);
+    start <<= 64 - 8 * n;
+    if (!AllDigits(start)) return false;
+    magnitude = DigitsOf(start);
   } else if (n <= 16) {
-    const uint64_t low = padded(load(p) ^ sign_to_zero, n - 8);
-    const uint64_t high = load(p + n - 8);
-    if (!AllDigits(low) || !AllDigits(high)) return false;
-    magnitude = DigitsOf(low) * 100'000'000 + DigitsOf(high);
+    start <<= 128 - 8 * n;
+    const uint64_t last = load(p + n - 8);
+    if (!AllDigits(start) || !AllDigits(last)) return false;
+    magnitude = DigitsOf(start) * 100'000'000 + DigitsOf(last);
   } else {
-    const uint64_t top = padded(load(p) ^ sign_to_zero, n - 16);
-    const uint64_t low = load(p + n - 16);
-    const uint64_t high = load(p + n - 8);
-    if (!AllDigits(top) || !AllDigits(low) || !AllDigits(high)) return false;
+    start <<= 192 - 8 * n;
+    const uint64_t middle = load(p + n - 16);
+    const uint64_t last = load(p + n - 8);
+    if (!AllDigits(start) || !AllDigits(middle) || !AllDigits(last)) return false;
     magnitude =
-        DigitsOf(top) * 10'000'000'000'000'000 + DigitsOf(low) * 100'000'000 + DigitsOf(high);
+        DigitsOf(start) * 10'000'000'000'000'000 + DigitsOf(middle) * 100'000'000 + DigitsOf(last);
   }
-  const uint64_t negative = 0 - (sign & first >> 2 & 1);  // as in ParseShort
   result = (magnitude ^ negative) - negative;
   return true;
 }
@@ -627,9 +631,10 @@ namespace {
 
 template <typename T>
 size_t ReadIntegers(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
+  constexpr bool kSigned = std::is_signed_v<T>;
   for (size_t i = 0; i < from.size(); ++i) {
     uint64_t integer = 0;
-    if (!ParseInteger(from[i], integer)) {
+    if (!ParseInteger<kSigned>(from[i], integer)) {
       if (PlainDecimal plain; ParseShort(from[i], plain)) {
         integer = IntegerOf(plain);
       } else {
@@ -645,7 +650,7 @@ size_t ReadIntegers(absl::Span<const std::string> from, ElementType type, uint8_
 }
 
 // 4 and 2 bit integers, and bool.
-template <int kBits>
+template <int kBits, bool kSigned>
 size_t ReadSmall(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
   constexpr size_t kPerByte = 8 / kBits;
   const bool is_bool = type == ElementType::kBool;
@@ -653,7 +658,7 @@ size_t ReadSmall(absl::Span<const std::string> from, ElementType type, uint8_t* 
   for (size_t i = 0; i < from.size(); ++i) {
     PlainDecimal plain;
     uint64_t value = 0;
-    if (ParseInteger(from[i], value)) {
+    if (ParseInteger<kSigned>(from[i], value)) {
       if (is_bool) value = value != 0 ? 1 : 0;
     } else if (ParseShort(from[i], plain)) {
       value = is_bool ? (plain.digits != 0 ? 1 : 0) : IntegerOf(plain);
@@ -726,14 +731,20 @@ size_t ReadTexts(absl::Span<const std::string> from, ElementType type, uint8_t* 
   if (type == ElementType::kFloat) return ReadWideFloats<float>(from, type, to);
   if (type == ElementType::kDouble) return ReadWideFloats<double>(from, type, to);
   if (IsFloat(type)) return ReadNarrowFloats(from, type, to, options);
-  if (type == ElementType::kBool) return ReadSmall<8>(from, type, to);
-  switch (BitsOf(type)) {
-    case 8: return ReadIntegers<uint8_t>(from, type, to);
-    case 16: return ReadIntegers<uint16_t>(from, type, to);
-    case 32: return ReadIntegers<uint32_t>(from, type, to);
-    case 64: return ReadIntegers<uint64_t>(from, type, to);
-    case 4: return ReadSmall<4>(from, type, to);
-    default: return ReadSmall<2>(from, type, to);
+  switch (type) {
+    case ElementType::kBool: return ReadSmall<8, false>(from, type, to);
+    case ElementType::kInt2: return ReadSmall<2, true>(from, type, to);
+    case ElementType::kInt4: return ReadSmall<4, true>(from, type, to);
+    case ElementType::kInt8: return ReadIntegers<int8_t>(from, type, to);
+    case ElementType::kInt16: return ReadIntegers<int16_t>(from, type, to);
+    case ElementType::kInt32: return ReadIntegers<int32_t>(from, type, to);
+    case ElementType::kInt64: return ReadIntegers<int64_t>(from, type, to);
+    case ElementType::kUint2: return ReadSmall<2, false>(from, type, to);
+    case ElementType::kUint4: return ReadSmall<4, false>(from, type, to);
+    case ElementType::kUint8: return ReadIntegers<uint8_t>(from, type, to);
+    case ElementType::kUint16: return ReadIntegers<uint16_t>(from, type, to);
+    case ElementType::kUint32: return ReadIntegers<uint32_t>(from, type, to);
+    default: return ReadIntegers<uint64_t>(from, type, to);
   }
 }
 
