@@ -383,6 +383,8 @@ template <int kType>
 void WriteAllByTable(const void* from, absl::Span<std::string> to) {
   constexpr int kBits = kElementTypeTable[kType].bits;
   static std::array<TextSlot, size_t{1} << kBits> slots = {};
+  constexpr bool kOneCharacter = kType == static_cast<int>(ElementType::kBool) ||
+                                 kType == static_cast<int>(ElementType::kUint2);
   for (size_t i = 0; i < to.size(); ++i) {
     size_t code;
     if constexpr (kBits == 16) {
@@ -395,6 +397,12 @@ void WriteAllByTable(const void* from, absl::Span<std::string> to) {
     TextSlot& slot = slots[code];
     const uint64_t high = slot.high.load(std::memory_order_acquire);
     const uint64_t low = slot.low.load(std::memory_order_relaxed);
+    if constexpr (kOneCharacter) {
+      if (to[i].size() == 1 && high != 0) {  // of an earlier run: there is the NUL already
+        to[i][0] = static_cast<char>(low);
+        continue;
+      }
+    }
     if (high == 0) {
       FillSlot(code, static_cast<ElementType>(kType), slot, to[i]);
     } else {

@@ -21,8 +21,8 @@ namespace onnx_run::cast_test {
 using Codes = std::vector<uint64_t>;  // elements as bit patterns
 
 inline const OpRegistry& Registry() {
-  static const OpRegistry registry(AllKernels(), &StandardSchemas());
-  return registry;
+  static const OpRegistry kRegistry(AllKernels(), &StandardSchemas());
+  return kRegistry;
 }
 
 inline absl::StatusOr<std::unique_ptr<const Session>> Load(Model model,

@@ -115,7 +115,7 @@ TEST(Elementwise, NarrowFloatsRoundOnce) {
 }
 
 TEST(Elementwise, InPlaceReadsBeforeItWrites) {
-  static const OpRegistry registry(AllKernels(), &StandardSchemas());
+  static const OpRegistry kRegistry(AllKernels(), &StandardSchemas());
   auto session = Session::Create(ModelBuilder(14)
                                      .Input("x", ElementType::kFloat, {1000})
                                      .Node("Neg", {"x"}, {"a"})
@@ -124,7 +124,7 @@ TEST(Elementwise, InPlaceReadsBeforeItWrites) {
                                      .Node("Mul", {"c", "c"}, {"y"})
                                      .Output("y")
                                      .Build(),
-                                 registry);
+                                 kRegistry);
   ASSERT_TRUE(session.ok()) << session.status();
   const auto result = (*session)->Run({{"x", Counting({1000})}});
   ASSERT_TRUE(result.ok()) << result.status();

@@ -24,7 +24,7 @@ using Results = absl::StatusOr<std::vector<Value>>;
 
 Results RunIn(const std::string& domain, const std::string& op_type, int64_t version,
               std::vector<Value> inputs, std::vector<Attribute> attributes, int outputs = 1) {
-  static const OpRegistry registry(AllKernels(), &StandardSchemas());
+  static const OpRegistry kRegistry(AllKernels(), &StandardSchemas());
   ModelBuilder builder(21);
   builder.Opset(domain, version);
   std::vector<std::string> input_names;
@@ -38,7 +38,7 @@ Results RunIn(const std::string& domain, const std::string& op_type, int64_t ver
     builder.Output(output_names.back());
   }
   builder.Node(op_type, input_names, output_names, std::move(attributes), domain);
-  auto session = Session::Create(builder.Build(), registry);
+  auto session = Session::Create(builder.Build(), kRegistry);
   if (!session.ok()) return session.status();
   std::vector<Value> results(static_cast<size_t>(outputs));
   const absl::Status status = (*session)->Run(absl::MakeConstSpan(inputs), absl::MakeSpan(results));

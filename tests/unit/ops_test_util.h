@@ -18,7 +18,7 @@ inline absl::StatusOr<std::vector<Value>> RunOp(const std::string& op_type, int6
                                                 std::vector<Value> inputs,
                                                 std::vector<Attribute> attributes = {},
                                                 int outputs = 1) {
-  static const OpRegistry registry(AllKernels(), &StandardSchemas());
+  static const OpRegistry kRegistry(AllKernels(), &StandardSchemas());
   ModelBuilder builder(opset);
   std::vector<std::string> input_names;
   std::vector<std::string> output_names;
@@ -34,7 +34,7 @@ inline absl::StatusOr<std::vector<Value>> RunOp(const std::string& op_type, int6
     builder.Output(output_names.back());
   }
   builder.Node(op_type, input_names, output_names, std::move(attributes));
-  auto session = Session::Create(builder.Build(), registry);
+  auto session = Session::Create(builder.Build(), kRegistry);
   if (!session.ok()) return session.status();
   std::vector<Value> results(static_cast<size_t>(outputs));
   const absl::Status status = (*session)->Run(absl::MakeConstSpan(given), absl::MakeSpan(results));
