@@ -72,8 +72,7 @@ TEST(SessionMemory, TextsAreUsedAgainOnlyWhenFree) {
   const auto values = [](int64_t run, int64_t count) {
     std::vector<int64_t> result(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
-      result[static_cast<size_t>(i)] =
-          (run % 2 == 0 ? 1'000'000'000'000'000'000 : 1) * (i % 9 + run);
+      result[static_cast<size_t>(i)] = (run % 2 == 0 ? 100'000'000'000'000'000 : 1) * (i % 9 + run);
     }
     return result;
   };
