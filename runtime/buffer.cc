@@ -38,8 +38,9 @@ SizeClass ClassOf(size_t bytes) {
 }  // namespace
 
 Allocator* Allocator::Default() {
-  static NewAllocator allocator;
-  return &allocator;
+  // Never destroyed: a program's static tensors may go after whatever is destroyed at exit.
+  static NewAllocator* const kAllocator = new NewAllocator;
+  return kAllocator;
 }
 
 Buffer* Buffer::NewExternal(const void* data, size_t bytes, std::shared_ptr<const void> owner) {
