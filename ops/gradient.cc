@@ -131,16 +131,17 @@ constexpr GradientRule kHelperRules[] = {
 };
 
 const GradientRules& AllRules() {
-  static const auto* rules = [] {
+  static const auto* const kAll = [] {
     auto* all = new std::vector<GradientRule>;
     for (const absl::Span<const GradientRule> part :
          {ElementwiseGradientRules(), ShapeGradientRules(), NeuralGradientRules(),
           WindowGradientRules(), absl::Span<const GradientRule>(kHelperRules)}) {
       all->insert(all->end(), part.begin(), part.end());
     }
-    return new GradientRules{*all, kHelpers};
+    return all;
   }();
-  return *rules;
+  static const auto* const kRules = new GradientRules{*kAll, kHelpers};
+  return *kRules;
 }
 
 absl::Status NeverRuns(KernelContext& /*context*/) {
