@@ -313,9 +313,12 @@ inline void SetText(std::string& text, const char* buffer, int length) {
 // Integers below it are short texts, with their sign.
 constexpr uint64_t kShortIntegers = 100'000'000'000'000;
 
-// Other integers.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SetLongInteger(std::string& text, uint64_t magnitude,
-                                                        bool negative) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SetInteger(std::string& text, uint64_t magnitude,
+                                                    bool negative) {
+  if (magnitude < kShortIntegers) {
+    SetText(text, WithSign(DigitsText(magnitude), negative));
+    return;
+  }
   constexpr uint64_t k10ToThe16 = 10'000'000'000'000'000;
   if (magnitude >= k10ToThe16) {
     const unsigned __int128 last = SixteenDigits(magnitude % k10ToThe16);
@@ -432,17 +435,16 @@ constexpr std::array<WriteTextsFn, sizeof...(kTypes)> MakeByTable(
 constexpr auto kByTable = MakeByTable(std::make_integer_sequence<int, kElementTypeCount>());
 
 template <typename T>
+uint64_t Magnitude(T value) {
+  const uint64_t mask = 0 - static_cast<uint64_t>(value < 0);
+  return (static_cast<uint64_t>(value) ^ mask) - mask;
+}
+
+template <typename T>
 void WriteEachInteger(const void* from, absl::Span<std::string> to) {
   for (size_t i = 0; i < to.size(); ++i) {
     const T value = LoadAs<T>(from, i);
-    const bool negative = value < 0;
-    const uint64_t mask = 0 - static_cast<uint64_t>(negative);
-    const uint64_t magnitude = (static_cast<uint64_t>(value) ^ mask) - mask;
-    if (magnitude < kShortIntegers) {
-      SetText(to[i], WithSign(DigitsText(magnitude), negative));
-    } else {
-      SetLongInteger(to[i], magnitude, negative);
-    }
+    SetInteger(to[i], Magnitude(value), value < 0);
   }
 }
 
@@ -462,13 +464,12 @@ void SetWideTexts(const uint8_t* from, absl::Span<std::string> to, LongDigitText
   uint64_t magnitudes[kDigitTexts];
   for (size_t i = 0; i < kDigitTexts; ++i) {
     const T value = LoadAs<T>(from, i);
-    const uint64_t mask = 0 - static_cast<uint64_t>(value < 0);
-    magnitudes[i] = (static_cast<uint64_t>(value) ^ mask) - mask;
+    magnitudes[i] = Magnitude(value);
     const uint64_t last = magnitudes[i] % k10ToThe16;
     block.front[i] = magnitudes[i] / k10ToThe16;
     block.middle[i] = last / k10ToThe8;
     block.back[i] = last % k10ToThe8;
-    block.negative[i] = mask & 1;
+    block.negative[i] = static_cast<uint64_t>(value < 0);
   }
   digits(block);
   using Wide = unsigned __int128;
@@ -477,10 +478,8 @@ void SetWideTexts(const uint8_t* from, absl::Span<std::string> to, LongDigitText
       SetText(to[i], LongText{Wide{block.first_high[i]} << 64 | block.first_low[i],
                               Wide{block.last_high[i]} << 64 | block.last_low[i],
                               static_cast<int>(block.length[i])});
-    } else if (magnitudes[i] < kShortIntegers) {
-      SetText(to[i], WithSign(DigitsText(magnitudes[i]), block.negative[i] != 0));
     } else {
-      SetLongInteger(to[i], magnitudes[i], block.negative[i] != 0);
+      SetInteger(to[i], magnitudes[i], block.negative[i] != 0);
     }
   }
 }
@@ -502,10 +501,10 @@ void WriteIntegers(const void* from, absl::Span<std::string> to) {
   const LongDigitTextsFn long_digits = LongDigitTextsOf();
   if (digits == nullptr || long_digits == nullptr) return WriteEachInteger<T>(from, to);
   DigitTextBlock block;
+  T rest[kDigitTexts] = {};  // the last part, when it is no whole block
   for (size_t begin = 0; begin < to.size(); begin += kDigitTexts) {
     const uint8_t* source = static_cast<const uint8_t*>(from) + begin * sizeof(T);
     const auto part = to.subspan(begin, kDigitTexts);
-    T rest[kDigitTexts] = {};
     if (part.size() < kDigitTexts) {
       std::memcpy(rest, source, part.size() * sizeof(T));
       source = reinterpret_cast<const uint8_t*>(rest);
