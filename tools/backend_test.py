@@ -65,7 +65,7 @@ def to_proto(value, value_type):
 
 
 def from_file(path, value_type):
-    """The value in a file that onnx-run wrote, as the onnx test suite's own loader reads it."""
+    """The value in a .pb file, as the onnx test suite's own loader reads it."""
     content = path.read_bytes()
     kind = value_type.WhichOneof("value")
     if kind == "optional_type":

@@ -31,6 +31,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from backend_test import from_file
+
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ("node", "simple", "light", "pytorch-operator", "pytorch-converted")
 ENGINES = ("reference", "onnxruntime")
@@ -45,17 +47,6 @@ BYTES = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT
 
 
 # --- Test files ----------------------------------------------------------------------------------
-
-def value_from(content, value_type):
-    kind = value_type.WhichOneof("value")
-    if kind == "optional_type":
-        return numpy_helper.to_optional(onnx.OptionalProto.FromString(content))
-    if kind == "sequence_type":
-        return numpy_helper.to_list(onnx.SequenceProto.FromString(content))
-    if kind == "map_type":
-        return numpy_helper.to_dict(onnx.MapProto.FromString(content))
-    return numpy_helper.to_array(onnx.TensorProto.FromString(content))
-
 
 class Test:
     """One official test: its model, and data sets of inputs by name and expected outputs."""
@@ -88,14 +79,14 @@ class Test:
         for folder in sorted((path / name).glob("test_data_set_*")):
             files = [folder / f"input_{i}.pb" for i in range(len(list(folder.glob("input_*.pb"))))]
             infos = required if len(files) == len(required) else graph.input
-            feeds = {info.name: value_from(file.read_bytes(), info.type)
+            feeds = {info.name: from_file(file, info.type)
                      for info, file in zip(infos, files)}
             count = len(list(folder.glob("output_*.pb")))
             self.sets.append((feeds, self._expected(
                 [folder / f"output_{i}.pb" for i in range(count)])))
 
     def _expected(self, files):
-        return [value_from(file.read_bytes(), info.type)
+        return [from_file(file, info.type)
                 for info, file in zip(self.model.graph.output, files)]
 
 
