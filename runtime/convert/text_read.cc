@@ -653,15 +653,16 @@ size_t ReadIntegers(absl::Span<const std::string> from, ElementType type, uint8_
 template <int kBits, bool kSigned>
 size_t ReadSmall(absl::Span<const std::string> from, ElementType type, uint8_t* to) {
   constexpr size_t kPerByte = 8 / kBits;
-  const bool is_bool = type == ElementType::kBool;
+  constexpr bool kBool = kBits == 8;
   uint64_t byte = 0;
   for (size_t i = 0; i < from.size(); ++i) {
     PlainDecimal plain;
     uint64_t value = 0;
-    if (ParseInteger<kSigned>(from[i], value)) {
-      if (is_bool) value = value != 0 ? 1 : 0;
+    // A number of more characters may be a multiple of 2^64, and yet true.
+    if ((!kBool || from[i].size() <= 16) && ParseInteger<kSigned>(from[i], value)) {
+      if (kBool) value = value != 0 ? 1 : 0;
     } else if (ParseShort(from[i], plain)) {
-      value = is_bool ? (plain.digits != 0 ? 1 : 0) : IntegerOf(plain);
+      value = kBool ? (plain.digits != 0 ? 1 : 0) : IntegerOf(plain);
     } else {
       const std::optional<uint64_t> code = NumberFromText(from[i], type, {});
       if (!code.has_value()) return i;

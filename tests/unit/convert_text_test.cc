@@ -266,6 +266,10 @@ TEST(ConvertTextTest, IntegersOfEveryLengthReadAsDecimals) {
         const uint64_t mask = BitsOf(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitsOf(type)) - 1;
         if (ok) ASSERT_EQ(code, value & mask) << text << " " << TypeName(type);
       }
+      if (digits) {
+        const bool is_zero = text.find_first_of("123456789") == std::string::npos;
+        ASSERT_EQ(FromText(text, E::kBool), is_zero ? 0U : 1U) << text;
+      }
       std::string wrong = text;
       constexpr char kWrong[] = "/:;- eE,\x80\xB0\xFF";
       wrong[1 + random() % std::max<size_t>(1, wrong.size() - 1) - (wrong.size() == 1 ? 1 : 0)] =
@@ -416,11 +420,13 @@ TEST(ConvertTextTest, IntegersOfAnyLengthWrap) {
 }
 
 TEST(ConvertTextTest, BoolIsNumberNotZero) {
-  for (const char* text :
-       {"1", "-3", "0.5", "1e-9999999", "NaN", "-inf", "true", "TRUE", " True "}) {
+  for (const char* text : {"1", "-3", "0.5", "1e-9999999", "NaN", "-inf", "true", "TRUE", " True ",
+                           "18446744073709551616", "018446744073709551616", "36893488147419103232",
+                           "184467440737095516160", "-18446744073709551616",
+                           "+340282366920938463463374607431768211456"}) {
     EXPECT_EQ(FromText(text, E::kBool), 1U) << text;
   }
-  for (const char* text : {"0", "0.0", "-0", "0e5", "false", "FALSE"})
+  for (const char* text : {"0", "0.0", "-0", "0e5", "false", "FALSE", "00000000000000000000000"})
     EXPECT_EQ(FromText(text, E::kBool), 0U) << text;
 }
 
