@@ -38,6 +38,16 @@ struct Row {
   double ratio = 0;        // to memcpy
 };
 
+constexpr char kHelp[] =
+    "usage: onnx-bench cast [flags]\n\n"
+    "Measures conversions of arrays beside memcpy of as many floats.\n\n"
+    "  --from TYPE, --to TYPE  only these pairs (default: all numeric types)\n"
+    "  --strings               string too\n"
+    "  --elements N            elements of an array\n"
+    "  --threads N             threads (1)\n"
+    "  --csv, --json           another format than the table\n"
+    "  -h, --help              this text\n";
+
 bool ParseArgs(absl::Span<const std::string> args, Options& options) {
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& arg = args[i];
@@ -179,6 +189,12 @@ void Print(const std::vector<Row>& rows, const Options& options) {
 }  // namespace
 
 int RunCastBenchmark(absl::Span<const std::string> args) {
+  if (std::find_if(args.begin(), args.end(), [](const std::string& arg) {
+        return arg == "-h" || arg == "--help";
+      }) != args.end()) {
+    absl::PrintF("%s", kHelp);
+    return 0;
+  }
   Options options;
   if (!ParseArgs(args, options)) return 2;
   const double budget = 0.03;
