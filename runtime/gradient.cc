@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "runtime/node_checks.h"
 #include "runtime/status_macros.h"
@@ -427,6 +428,7 @@ absl::StatusOr<std::vector<std::string>> Gradients::Differentiate(
     }
     return found->second[0];
   };
+  std::vector<std::string> lacking;
   for (size_t i = region.nodes.size(); i-- > 0;) {
     if (!on_the_way[i]) continue;
     const Node& node = region.nodes[i];
@@ -437,7 +439,9 @@ absl::StatusOr<std::vector<std::string>> Gradients::Differentiate(
       wanted = wanted || !call.inputs.back().empty();
     }
     if (!wanted) continue;
-    RETURN_IF_ERROR(CheckDifferentiable(node, region.indices[i], imports, path));
+    // All that lack a rule are named, so the way goes on.
+    const absl::Status status = CheckDifferentiable(node, region.indices[i], imports, path);
+    if (!status.ok()) lacking.emplace_back(status.message());
     call.name = node.name;
     call.domain = absl::StrCat(kGradientOf, DomainName(node.domain));
     call.op_type = node.op_type;
@@ -451,6 +455,7 @@ absl::StatusOr<std::vector<std::string>> Gradients::Differentiate(
     }
     body.push_back(std::move(call));
   }
+  if (!lacking.empty()) return absl::UnimplementedError(absl::StrJoin(lacking, "; "));
   std::vector<std::string> result;
   for (const std::string& source : sources) result.push_back(gradient_of(source));
   return result;

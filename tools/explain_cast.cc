@@ -204,6 +204,19 @@ absl::StatusOr<uint64_t> ParseCode(absl::string_view text, ElementType type) {
   return LoadCode(&storage, type, 0);
 }
 
+std::string AnotherNumber(absl::string_view text, uint64_t code, ElementType type) {
+  if (IsFloat(type) || type == ElementType::kBool || absl::StartsWithIgnoreCase(text, "0x")) {
+    return "";
+  }
+  const std::string element(text);
+  double meant = 0;
+  if (!ConvertFromString(absl::MakeConstSpan(&element, 1), &meant, ElementType::kDouble).ok() ||
+      meant == CodeToDouble(code, type)) {
+    return "";
+  }
+  return absl::StrCat(text, " is no ", TypeName(type), ": read as Cast from STRING reads it\n");
+}
+
 std::string ExactText(uint64_t code, ElementType type) {
   if (!IsFloat(type)) return NumberText(code, type);
   const double value = CodeToDouble(code, type);

@@ -15,6 +15,9 @@ namespace onnx_run::tools {
 // The code that VALUE of the command line stands for: a number in decimal, by the rules of Cast
 // from STRING, or a bit pattern 0x... of no more than the type's bits.
 absl::StatusOr<uint64_t> ParseCode(absl::string_view text, ElementType type);
+// What to say where the integer that ParseCode made of `text` is not the number written there (300
+// for INT8, 1.5 for INT32): a line; else nothing.
+std::string AnotherNumber(absl::string_view text, uint64_t code, ElementType type);
 
 // All digits of the value ("1.10000002384185791015625"), or hexadecimal where they would be too
 // many.

@@ -84,6 +84,11 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return ErrnoStatus(error, "cannot write", path);
 }
 
+absl::Status CheckFolderOf(const std::string& path) {
+  if (IsDirectory(DirName(path))) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("cannot write ", path, ": no such folder"));
+}
+
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path) {
   std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
   if (directory == nullptr) return ErrnoStatus(errno, "cannot read folder", path);

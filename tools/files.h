@@ -18,6 +18,8 @@ bool IsDirectory(const std::string& path);
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Writes beside `path` and renames: readers see the old file or the new one.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content);
+// NotFound where there is no folder for `path` to be written in.
+absl::Status CheckFolderOf(const std::string& path);
 // Names in a folder, sorted, without "." and "..".
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
 std::string JoinPath(absl::string_view a, absl::string_view b);

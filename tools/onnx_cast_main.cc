@@ -117,6 +117,7 @@ absl::Status Explain(const std::string& value, const Options& options) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const uint64_t code, ParseCode(value, from));
+  Print(AnotherNumber(value, code, from));
   Print(options.to == ElementType::kUndefined
             ? CastToAll(code, from, options.convert, options.opset)
             : ExplainCast(code, from, options.to, options.convert));

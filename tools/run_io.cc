@@ -110,16 +110,12 @@ absl::Status ReadInputs(const Session& session, const std::vector<std::string>& 
     }
   }
   ASSIGN_OR_RETURN(const auto parsed, ParseAssignments("input", assignments));
-  std::set<std::string> seen;
   for (const auto& [name, text] : parsed) {
     const auto found =
         std::find_if(session.inputs().begin(), session.inputs().end(),
                      [name = name](const Session::Input& input) { return input.name == name; });
     if (found == session.inputs().end())
       return UnknownName("is not an input", name, InputNames(session));
-    if (!seen.insert(name).second) {
-      return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\" is given twice"));
-    }
     absl::StatusOr<Value> value = IsValueFileName(text) ? ReadAnyValueFile(text, name, found->type)
                                                         : ParseLiteral(text, found->type);
     RETURN_IF_ERROR(Annotate(value.status(), absl::StrCat("input \"", name, "\"")));
@@ -136,16 +132,14 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view text) {
       absl::StrCat("--output-format is \"", text, "\", expected pb, npy or npz"));
 }
 
-absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
+absl::Status WriteOutputs(StagedDirectory& staged, OutputFormat format,
                           absl::Span<const NamedValue> outputs) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<StagedDirectory> staged,
-                   StagedDirectory::Create(directory));
   std::vector<std::pair<std::string, Tensor>> arrays;
   std::set<std::string> used;
   int position = 0;
   for (const auto& [name, value] : outputs) {
     if (format == OutputFormat::kPb) {
-      const std::string file = staged->PathOf(absl::StrCat("output_", position++, ".pb"));
+      const std::string file = staged.PathOf(absl::StrCat("output_", position++, ".pb"));
       RETURN_IF_ERROR(
           Annotate(WriteValueFile(file, name, value), absl::StrCat("output \"", name, "\"")));
       continue;
@@ -164,13 +158,13 @@ absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
     RETURN_IF_ERROR(Annotate(bytes.status(), absl::StrCat("output \"", name, "\"")));
     std::string file = SafeFileName(name);
     while (!used.insert(file).second) file += "_";
-    RETURN_IF_ERROR(WriteFileAtomically(staged->PathOf(file + ".npy"), *bytes));
+    RETURN_IF_ERROR(WriteFileAtomically(staged.PathOf(file + ".npy"), *bytes));
   }
   if (format == OutputFormat::kNpz) {
     ASSIGN_OR_RETURN(const std::string bytes, SerializeNpz(arrays));
-    RETURN_IF_ERROR(WriteFileAtomically(staged->PathOf("outputs.npz"), bytes));
+    RETURN_IF_ERROR(WriteFileAtomically(staged.PathOf("outputs.npz"), bytes));
   }
-  return staged->Commit();
+  return staged.Commit();
 }
 
 absl::StatusOr<Value> ReadExpected(const std::string& directory, const std::string& name,

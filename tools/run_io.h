@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "runtime/session.h"
 #include "tools/engine.h"
+#include "tools/files.h"
 
 namespace onnx_run::tools {
 
@@ -37,7 +38,7 @@ absl::StatusOr<OutputFormat> ParseOutputFormat(absl::string_view text);
 
 // pb: output_0.pb, ... in order, as a test data set has them, each holding its name; npy: NAME.npy;
 // npz: outputs.npz. All files appear, or none.
-absl::Status WriteOutputs(const std::string& directory, OutputFormat format,
+absl::Status WriteOutputs(StagedDirectory& staged, OutputFormat format,
                           absl::Span<const NamedValue> outputs);
 
 // The value expected of output `name`, the `position`th of the model: NAME.pb, NAME.npy,

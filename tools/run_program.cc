@@ -248,12 +248,16 @@ class Runner {
     }
     std::set<std::string> inputs;
     for (const Session::Input& input : session_->inputs()) inputs.insert(input.name);
+    std::set<std::string> given;
     for (const std::string& text : args_.All("input")) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos) continue;
-      if (!inputs.contains(text.substr(0, equals))) {
-        return UnknownName("is not an input", text.substr(0, equals),
-                           {inputs.begin(), inputs.end()});
+      const std::string name = text.substr(0, equals);
+      if (!inputs.contains(name)) {
+        return UnknownName("is not an input", name, {inputs.begin(), inputs.end()});
+      }
+      if (!given.insert(name).second) {
+        return absl::InvalidArgumentError(absl::StrCat("input \"", name, "\" is given twice"));
       }
     }
     for (const std::string& name : args_.All("outputs", true)) {
@@ -330,6 +334,14 @@ class Runner {
     CastAudit audit;
     WhatIf what_if(options_.what_if);
     Profiler profiler;
+    // Before the run: what it computes would be lost where it cannot be written.
+    for (const char* flag : {"profile", "json"}) {
+      if (args_.Has(flag)) RETURN_IF_ERROR(CheckFolderOf(args_.Get(flag)));
+    }
+    std::unique_ptr<StagedDirectory> folder;
+    if (args_.Has("output")) {
+      ASSIGN_OR_RETURN(folder, StagedDirectory::Create(args_.Get("output")));
+    }
     std::unique_ptr<ValueDump> dump;
     if (args_.Has("outputs")) observers.Add(&collector);
     if (args_.Has("cast-audit")) observers.Add(&audit);
@@ -362,8 +374,8 @@ class Runner {
     if (compared) RETURN_IF_ERROR(CompareOutputs(set, inputs, outputs));
     RETURN_IF_ERROR(PrintReports(audit, what_if, profiler, dump.get()));
     // Files last: all that could fail has been done.
-    if (args_.Has("output")) {
-      RETURN_IF_ERROR(WriteOutputs(args_.Get("output"), options_.output_format, named));
+    if (folder != nullptr) {
+      RETURN_IF_ERROR(WriteOutputs(*folder, options_.output_format, named));
     }
     if (dump != nullptr) RETURN_IF_ERROR(dump->Commit());
     if (args_.Has("profile"))

@@ -295,6 +295,7 @@ absl::Status GradientStatus(std::vector<std::string> inputs, std::vector<std::st
                           .Node("LpNormalization", {"p"}, {"y"}, {}, "", "norm")
                           .Node("Gradient", std::move(inputs), std::move(outputs),
                                 std::move(attributes), kTraining, "g")
+                          .Node("LpNormalization", {"y"}, {"z"}, {}, "", "again")
                           .Output("y")
                           .Build();
   return RunAt(model, {}).status();
@@ -305,6 +306,10 @@ TEST(Gradient, SaysWhatItHasNoRuleFor) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(status, FailsWith(Words({"node #2 LpNormalization \"norm\" (ai.onnx opset 13)",
                                        "main graph", "no rule for LpNormalization"})));
+  // All of them, though a derivative has to pass one to come to the other.
+  EXPECT_THAT(GradientStatus({"a"}, {"d"}, With({"a"}, "z")),
+              FailsWith(Words({"node #4 LpNormalization \"again\"", "no rule for LpNormalization",
+                               "node #2 LpNormalization \"norm\""})));
 }
 
 TEST(Gradient, RefusesWrongNames) {

@@ -25,6 +25,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Result {
   int exit_code = -1;
@@ -134,7 +135,9 @@ TEST_F(ProgramTest, UsageErrors) {
         absl::StrCat(model_, " --dim M=1"), absl::StrCat(model_, " --outputs z"),
         absl::StrCat(model_, " --exact --rtol 1"), absl::StrCat(model_, " --output-format npy"),
         absl::StrCat(model_, " --repeat 0"), absl::StrCat(model_, " --what-if int8"),
-        absl::StrCat(model_, " --json f"), absl::StrCat(model_, " --no-native Nothing")}) {
+        absl::StrCat(model_, " --json f"),
+        absl::StrCat(model_, " --input x=[[1,2]] --input x=[[1,2]]"),
+        absl::StrCat(model_, " --no-native Nothing")}) {
     const Result result = Run(arguments);
     EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.err;
     EXPECT_EQ(result.out, "") << arguments;
@@ -223,7 +226,13 @@ TEST_F(ProgramTest, NothingIsWrittenOnFailure) {
                              " --profile ", Path("p.json")))
                 .exit_code,
             3);
-  EXPECT_EQ(Run(absl::StrCat(model_, " --output ", Path("no/such/folder"))).exit_code, 3);
+  // Found out before the run, so that nothing is computed, or printed, for nothing.
+  for (const char* flag : {" --output ", " --profile ", " --dump ", " --cast-audit --json "}) {
+    const Result result = Run(absl::StrCat(model_, flag, Path("no/such/folder")));
+    EXPECT_EQ(result.exit_code, 3) << flag;
+    EXPECT_EQ(result.out, "") << flag;
+    EXPECT_THAT(result.err, HasSubstr("no/such")) << flag;
+  }
   EXPECT_EQ(Files(), before);
 }
 
@@ -267,6 +276,11 @@ TEST_F(ProgramTest, OnnxCast) {
   EXPECT_THAT(Run("300.7 --from string --to uint8", "onnx-cast").out,
               HasSubstr("fraction dropped (toward zero), then the low 8 bits"));
   EXPECT_THAT(Run("true --from string --to bool", "onnx-cast").out, HasSubstr("= true"));
+  EXPECT_THAT(Run("300 --from int8 --to float", "onnx-cast").out,
+              HasSubstr("300 is no int8: read as Cast from STRING reads it\nint8 44\n"));
+  EXPECT_THAT(Run("1.5 --from int32 --to float", "onnx-cast").out, HasSubstr("1.5 is no int32"));
+  EXPECT_THAT(Run("-128 --from int8 --to float", "onnx-cast").out, StartsWith("int8 -128\n"));
+  EXPECT_THAT(Run("0xFF --from int8 --to float", "onnx-cast").out, StartsWith("int8 -1\n"));
   EXPECT_EQ(Run("abc --to int8", "onnx-cast").exit_code, 3);
   EXPECT_EQ(Run("--to int8", "onnx-cast").exit_code, 2);
   EXPECT_THAT(Run("1e40 --from double --all", "onnx-cast").out, HasSubstr("to infinity"));
