@@ -1,5 +1,6 @@
 #include "runtime/buffer.h"
 
+#include <array>
 #include <bit>
 #include <new>
 
@@ -30,9 +31,8 @@ SizeClass ClassOf(size_t bytes) {
   if (bytes <= kSmallest) return {0, kSmallest};
   const int octave = std::bit_width(bytes - 1) - 1;  // 2^octave < bytes <= 2^(octave+1)
   const size_t base = size_t{1} << octave;
-  const size_t quarter = base / 4;
-  const size_t step = (bytes - base + quarter - 1) / quarter;  // 1..4
-  return {(octave - 6) * 4 + static_cast<int>(step), base + step * quarter};
+  const size_t step = ((bytes - 1 - base) >> (octave - 2)) + 1;  // 1..4 quarters
+  return {(octave - 6) * 4 + static_cast<int>(step), base + (step << (octave - 2))};
 }
 
 }  // namespace
@@ -82,23 +82,92 @@ BufferPool* BufferPool::Global() {
   return pool;
 }
 
-Buffer* BufferPool::Take(FreeLists& lists, int size_class) {
+// Free buffers, used by one thread at a time: by the one it is lent to, else under the pool's lock.
+struct Shelf {
+  static constexpr int kClasses = 240;
+  using FreeLists = std::array<Buffer*, kClasses>;  // of each size class
+
+  // A free one, or nullptr.
+  Buffer* Take(bool texts, int size_class) {
+    Buffer*& list = (texts ? free_texts : free)[size_class];
+    Buffer* const buffer = list;
+    if (buffer == nullptr) return nullptr;
+    list = buffer->next_free_;
+    bytes -= buffer->capacity_;
+    buffer->references_.store(1, std::memory_order_relaxed);
+    return buffer;
+  }
+  // False when that would be more than may be kept.
+  bool Keep(Buffer* buffer, size_t max_bytes) {
+    if (bytes + buffer->capacity_ > max_bytes) return false;
+    const bool texts = buffer->kind_ == Buffer::Kind::kPooledTexts;
+    Buffer*& list = (texts ? free_texts : free)[buffer->size_class_];
+    buffer->next_free_ = list;
+    list = buffer;
+    bytes += buffer->capacity_;
+    return true;
+  }
+
+  BufferPool* pool = nullptr;
+  Shelf* next = nullptr;
+  int64_t live = 0;  // buffers that went out less those that came back, since it was lent
+  size_t bytes = 0;
+  FreeLists free{};
+  FreeLists free_texts{};
+};
+
+namespace {
+
+// What is lent to this thread. (initial-exec: read without a call, in shared libraries too.)
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+constinit thread_local Shelf* lent = nullptr;
+
+}  // namespace
+
+BufferPool::Loan::Loan(BufferPool* pool) : outer_(lent) {
+  pool->Lock();
+  Shelf* shelf = pool->shelves_;
+  if (shelf != nullptr) pool->shelves_ = shelf->next;
+  pool->Unlock();
+  if (shelf == nullptr) {
+    shelf = new Shelf;
+    shelf->pool = pool;
+  }
+  lent = shelf;
+}
+
+BufferPool::Loan::~Loan() {
+  Shelf* const shelf = std::exchange(lent, outer_);
+  BufferPool* const pool = shelf->pool;
+  pool->Lock();
+  pool->live_ += std::exchange(shelf->live, 0);
+  shelf->next = pool->shelves_;
+  pool->shelves_ = shelf;
+  pool->Unlock();
+}
+
+Buffer* BufferPool::Take(bool texts, int size_class) {
+  Shelf* const own = lent;
+  if (own != nullptr && own->pool == this) {
+    Buffer* const buffer = own->Take(texts, size_class);
+    if (buffer != nullptr) {
+      ++own->live;
+      return buffer;
+    }
+  }
   Lock();
   ++live_;
-  Buffer* buffer = lists[size_class];
-  if (buffer != nullptr) {
-    lists[size_class] = buffer->next_free_;
-    bytes_kept_ -= buffer->capacity_;
-  }
+  Buffer* const buffer = shelves_ == nullptr ? nullptr : shelves_->Take(texts, size_class);
   Unlock();
-  if (buffer != nullptr) buffer->references_.store(1, std::memory_order_relaxed);
   return buffer;
 }
 
 Buffer* BufferPool::Allocate(size_t bytes) {
   if (bytes > (size_t{1} << 62)) return nullptr;
   const SizeClass size_class = ClassOf(bytes);
-  Buffer* buffer = Take(free_, size_class.index);
+  Buffer* buffer = Take(false, size_class.index);
   if (buffer != nullptr) return buffer;
   void* data = allocator_->Allocate(size_class.bytes);
   if (data == nullptr) {
@@ -118,7 +187,7 @@ Buffer* BufferPool::Allocate(size_t bytes) {
 Buffer* BufferPool::AllocateTexts(size_t count) {
   if (count > (size_t{1} << 56)) return nullptr;
   const SizeClass size_class = ClassOf(count * sizeof(std::string));
-  Buffer* buffer = Take(free_texts_, size_class.index);
+  Buffer* buffer = Take(true, size_class.index);
   if (buffer != nullptr) return buffer;
   buffer = new Buffer;
   buffer->kind_ = Buffer::Kind::kPooledTexts;
@@ -139,18 +208,37 @@ void BufferPool::Free(Buffer* buffer) {
   delete buffer;
 }
 
-void BufferPool::Return(Buffer* buffer) {
-  FreeLists& lists = buffer->kind_ == Buffer::Kind::kPooledTexts ? free_texts_ : free_;
-  Lock();
-  const bool keep = owned_ && bytes_kept_ + buffer->capacity_ <= max_bytes_kept_;
-  if (keep) {
-    --live_;
-    bytes_kept_ += buffer->capacity_;
-    buffer->next_free_ = lists[buffer->size_class_];
-    lists[buffer->size_class_] = buffer;
+void BufferPool::Free(Shelf* shelf) {
+  for (const Shelf::FreeLists* lists : {&shelf->free, &shelf->free_texts}) {
+    for (Buffer* list : *lists) {
+      while (list != nullptr) {
+        Buffer* next = list->next_free_;
+        Free(list);
+        list = next;
+      }
+    }
   }
-  Unlock();
-  if (keep) return;
+  delete shelf;
+}
+
+void BufferPool::Return(Buffer* buffer) {
+  Shelf* const own = lent;
+  if (own != nullptr && own->pool == this) {
+    if (own->Keep(buffer, max_bytes_kept_)) {
+      --own->live;
+      return;
+    }
+  } else {
+    Lock();
+    if (owned_ && shelves_ == nullptr) {
+      shelves_ = new (std::nothrow) Shelf;
+      if (shelves_ != nullptr) shelves_->pool = this;
+    }
+    const bool keep = owned_ && shelves_ != nullptr && shelves_->Keep(buffer, max_bytes_kept_);
+    if (keep) --live_;
+    Unlock();
+    if (keep) return;
+  }
   Free(buffer);
   Lock();
   --live_;
@@ -161,18 +249,9 @@ void BufferPool::Return(Buffer* buffer) {
 
 void BufferPool::Trim() {
   Lock();
-  const FreeLists freed[] = {std::exchange(free_, {}), std::exchange(free_texts_, {})};
-  bytes_kept_ = 0;
+  Shelf* shelf = std::exchange(shelves_, nullptr);
   Unlock();
-  for (const FreeLists& lists : freed) {
-    for (Buffer* list : lists) {
-      while (list != nullptr) {
-        Buffer* next = list->next_free_;
-        Free(list);
-        list = next;
-      }
-    }
-  }
+  while (shelf != nullptr) Free(std::exchange(shelf, shelf->next));
 }
 
 void BufferPool::Disown() {

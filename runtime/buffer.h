@@ -6,7 +6,6 @@
 #ifndef ONNX_RUN_RUNTIME_BUFFER_H_
 #define ONNX_RUN_RUNTIME_BUFFER_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +17,7 @@
 namespace onnx_run {
 
 class BufferPool;
+struct Shelf;
 
 class Buffer {
  public:
@@ -46,6 +46,7 @@ class Buffer {
 
  private:
   friend class BufferPool;
+  friend struct Shelf;
   enum class Kind : uint8_t { kPooled, kPooledTexts, kExternal, kStrings };
   Buffer() = default;
   ~Buffer() = default;
@@ -98,37 +99,52 @@ class Allocator {
   static Allocator* Default();
 };
 
-// A free list of buffers keyed by size class (four to an octave), safe from many threads. It lives
+// Free lists of buffers keyed by size class (four to an octave), safe from many threads. It lives
 // until its last Buffer is gone, which may be after its owner dropped it: outputs outlive a
 // session.
 class BufferPool {
  public:
-  // `max_bytes_kept`: free buffers beyond this are given back to the allocator.
+  // `max_bytes_kept`: free buffers beyond this are given back to the allocator. (With loans, that
+  // many in each.)
   static BufferPool* Create(Allocator* allocator = Allocator::Default(),
                             size_t max_bytes_kept = size_t{1} << 30);
   // The pool of tensors made outside of any session; keeps nothing.
   static BufferPool* Global();
+
+  // While it lives, free buffers of `pool` are lent to the thread that made it, which then takes
+  // and gives back without a lock: one for each run of a session. Loans of a thread end in the
+  // reverse order of their beginning.
+  class Loan {
+   public:
+    explicit Loan(BufferPool* pool);
+    ~Loan();
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+
+   private:
+    Shelf* outer_;  // what was lent to the thread before
+  };
 
   // nullptr when the allocator has no memory left.
   Buffer* Allocate(size_t bytes);
   // `count` strings or more that hold whatever texts they held when they came back, with the memory
   // of those: for outputs of short texts, every one of them assigned. nullptr as above.
   Buffer* AllocateTexts(size_t count);
-  // Gives the free buffers back to the allocator.
+  // Gives the free buffers back to the allocator, but for those that are lent.
   void Trim();
-  // The owner's last word: the pool deletes itself when the last buffer has come back.
+  // The owner's last word: the pool deletes itself when the last buffer has come back. No loan is
+  // open.
   void Disown();
 
  private:
   friend class Buffer;
   BufferPool() = default;
   ~BufferPool();
-  static constexpr int kClasses = 240;
-  using FreeLists = std::array<Buffer*, kClasses>;  // of each size class
   // One more buffer is out: a free one, or nullptr.
-  Buffer* Take(FreeLists& lists, int size_class);
+  Buffer* Take(bool texts, int size_class);
   void Return(Buffer* buffer);
   void Free(Buffer* buffer);
+  void Free(Shelf* shelf);
   void Lock() {
     while (lock_.test_and_set(std::memory_order_acquire)) {
     }
@@ -137,12 +153,10 @@ class BufferPool {
 
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
   bool owned_ = true;
-  size_t live_ = 0;
-  size_t bytes_kept_ = 0;
+  int64_t live_ = 0;  // buffers that are out, but for what open loans have still to report
   size_t max_bytes_kept_ = 0;
   Allocator* allocator_ = nullptr;
-  FreeLists free_{};
-  FreeLists free_texts_{};
+  Shelf* shelves_ = nullptr;  // that are not lent, the one lent last first
 };
 
 }  // namespace onnx_run

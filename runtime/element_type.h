@@ -245,9 +245,9 @@ constexpr std::optional<int64_t> PackedBytes(ElementType type, int64_t count) {
     const int per_byte = 8 / bits;
     return count / per_byte + (count % per_byte != 0 ? 1 : 0);
   }
-  const int64_t bytes = bits / 8;
-  if (count > INT64_MAX / bytes) return std::nullopt;
-  return count * bytes;
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, int64_t{bits} / 8, &bytes)) return std::nullopt;
+  return bytes;
 }
 
 // A set of element types, one bit for each number.

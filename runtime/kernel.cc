@@ -133,9 +133,6 @@ Value KernelContext::TakeInput(int i) {
 
 absl::Status KernelContext::CheckOutputBytes(ElementType type,
                                              absl::Span<const int64_t> dims) const {
-  if (environment_->max_output_bytes == std::numeric_limits<int64_t>::max()) {
-    return absl::OkStatus();
-  }
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
   const int64_t bytes =
       type == ElementType::kString ? count * 32 : PackedBytes(type, count).value_or(0);
@@ -144,30 +141,30 @@ absl::Status KernelContext::CheckOutputBytes(ElementType type,
 }
 
 absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<const int64_t> dims) {
-  RETURN_IF_ERROR(CheckOutputBytes(type, dims));
+  if (environment_->bounds_outputs()) RETURN_IF_ERROR(CheckOutputBytes(type, dims));
   return Tensor::Create(type, dims, environment_->pool);
 }
 
-Tensor* KernelContext::PlaceOutput(int i, Tensor tensor) {
-  if (!wants_output(i)) {
-    scratch_.push_back(std::make_unique<Tensor>(std::move(tensor)));
-    return scratch_.back().get();
-  }
-  Tensor& output = outputs_[i]->EmplaceTensor();
-  output = std::move(tensor);
-  return &output;
+Tensor& KernelContext::PlaceOutput(int i) {
+  if (wants_output(i)) return outputs_[i]->EmplaceTensor();
+  scratch_.push_back(std::make_unique<Tensor>());
+  return *scratch_.back();
 }
 
 absl::StatusOr<Tensor*> KernelContext::Output(int i, ElementType type,
                                               absl::Span<const int64_t> dims) {
-  ASSIGN_OR_RETURN(Tensor tensor, Allocate(type, dims));
-  return PlaceOutput(i, std::move(tensor));
+  if (environment_->bounds_outputs()) RETURN_IF_ERROR(CheckOutputBytes(type, dims));
+  Tensor& output = PlaceOutput(i);
+  RETURN_IF_ERROR(output.Renew(type, dims, environment_->pool));
+  return &output;
 }
 
 absl::StatusOr<Tensor*> KernelContext::OutputTexts(int i, absl::Span<const int64_t> dims) {
-  RETURN_IF_ERROR(CheckOutputBytes(ElementType::kString, dims));
+  if (environment_->bounds_outputs()) RETURN_IF_ERROR(CheckOutputBytes(ElementType::kString, dims));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::CreateTexts(dims, environment_->pool));
-  return PlaceOutput(i, std::move(tensor));
+  Tensor& output = PlaceOutput(i);
+  output = std::move(tensor);
+  return &output;
 }
 
 absl::StatusOr<Tensor*> KernelContext::OutputInPlace(int i, int input, ElementType type,

@@ -283,8 +283,8 @@ class KernelContext {
   KernelContext() = default;
   // ResourceExhausted where the environment allows no output of that size.
   absl::Status CheckOutputBytes(ElementType type, absl::Span<const int64_t> dims) const;
-  // A scratch tensor when nobody wants output i.
-  Tensor* PlaceOutput(int i, Tensor tensor);
+  // Where output i is to be made; a scratch tensor when nobody wants it.
+  Tensor& PlaceOutput(int i);
 
   const NodeInfo* node_ = nullptr;
   absl::Span<const Value* const> inputs_;

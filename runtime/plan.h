@@ -155,6 +155,7 @@ struct RunEnvironment {
   uint64_t seed = 0;
   int64_t max_output_bytes = std::numeric_limits<int64_t>::max();  // while folding constants
   bool strict = false;  // types newer than the operator are refused
+  bool bounds_outputs() const { return max_output_bytes != std::numeric_limits<int64_t>::max(); }
 };
 
 class Executor {
@@ -182,11 +183,6 @@ class Executor {
   static absl::Status RunSteps(const Plan& plan, Frame& frame, RunEnvironment& environment);
   static absl::Status CallPlan(const Plan& callee, KernelContext& context,
                                RunEnvironment& environment);
-  static absl::Status RunSteps(const Plan& plan, Frame& frame, RunEnvironment& environment);
-  static absl::Status CallPlan(const Plan& callee, KernelContext& context,
-                               absl::Span<const Value* const> inputs,
-                               absl::Span<Value* const> outputs, uint64_t dying,
-                               RunEnvironment& environment, const Plan& plan);
   static absl::Status RunStep(const Step& step, KernelContext& context,
                               RunEnvironment& environment);
 };

@@ -252,6 +252,7 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
                                                      ") is not given"));
     }
   }
+  const BufferPool::Loan loan(pool);
   RunEnvironment environment = Environment();
   environment.observer = run_options.observer;
   environment.seed =

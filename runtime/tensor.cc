@@ -47,16 +47,26 @@ absl::Status CheckStringCount(int64_t count) {
 
 absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t> dims,
                                       BufferPool* pool) {
-  ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
   Tensor tensor;
-  tensor.type_ = type;
-  tensor.dims_.assign(dims.begin(), dims.end());
-  tensor.size_ = count;
+  RETURN_IF_ERROR(tensor.Renew(type, dims, pool));
+  return tensor;
+}
+
+absl::Status Tensor::Renew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool) {
+  int64_t count = 1;
+  bool plain = true;
+  for (int64_t dim : dims) plain &= dim > 0 && !__builtin_mul_overflow(count, dim, &count);
+  if (!plain) {
+    ASSIGN_OR_RETURN(count, ElementCount(dims));
+  }
+  type_ = type;
+  set_dims(dims);
+  size_ = count;
   if (type == ElementType::kString) {
     RETURN_IF_ERROR(CheckStringCount(count));
-    tensor.buffer_ = BufferRef(Buffer::NewStrings(static_cast<size_t>(count)));
-    tensor.data_ = tensor.buffer_->strings()->data();
-    return tensor;
+    buffer_ = BufferRef(Buffer::NewStrings(static_cast<size_t>(count)));
+    data_ = buffer_->strings()->data();
+    return absl::OkStatus();
   }
   const std::optional<int64_t> bytes = PackedBytes(type, count);
   if (!bytes) {
@@ -67,11 +77,11 @@ absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t
   Buffer* buffer = pool->Allocate(static_cast<size_t>(*bytes));
   if (buffer == nullptr) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", *bytes, " bytes: ", TypeAndDims(tensor)));
+        absl::StrCat("no memory for ", *bytes, " bytes: ", TypeAndDims(*this)));
   }
-  tensor.buffer_ = BufferRef(buffer);
-  tensor.data_ = buffer->data();
-  return tensor;
+  buffer_ = BufferRef(buffer);
+  data_ = buffer->data();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Tensor> Tensor::CreateTexts(absl::Span<const int64_t> dims, BufferPool* pool) {

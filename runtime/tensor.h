@@ -29,11 +29,27 @@ std::string DimsToString(absl::Span<const int64_t> dims);
 class Tensor {
  public:
   Tensor() = default;  // undefined type, not a value
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) = default;
+  // What is left may only be assigned to.
+  Tensor& operator=(Tensor&& other) noexcept {
+    type_ = other.type_;
+    if (!CopyDims(other.dims_)) dims_ = std::move(other.dims_);
+    size_ = other.size_;
+    data_ = other.data_;
+    buffer_ = std::move(other.buffer_);
+    return *this;
+  }
+  ~Tensor() = default;
 
   // Elements uninitialised (strings empty). Errors: InvalidArgument (dims), ResourceExhausted.
   // `pool` nullptr: BufferPool::Global().
   static absl::StatusOr<Tensor> Create(ElementType type, absl::Span<const int64_t> dims,
                                        BufferPool* pool = nullptr);
+  // Becomes what Create makes, or, where that has an error, a tensor that may only be assigned to.
+  // `dims` are not its own.
+  absl::Status Renew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool);
   // Of strings that hold whatever texts an earlier user of the pool left, with their memory: for
   // short texts, all to be assigned. Errors and `pool` as above.
   static absl::StatusOr<Tensor> CreateTexts(absl::Span<const int64_t> dims,
@@ -59,7 +75,7 @@ class Tensor {
   void TakeMemoryOf(Tensor& other, ElementType type, absl::Span<const int64_t> dims,
                     int64_t count) {
     type_ = type;
-    dims_.assign(dims.begin(), dims.end());
+    set_dims(dims);
     size_ = count;
     data_ = other.data_;
     buffer_ = std::move(other.buffer_);
@@ -102,7 +118,9 @@ class Tensor {
   // The same elements under other dims (equal count) or another type of the same width.
   Tensor WithDims(absl::Span<const int64_t> dims) const&;
   Tensor WithDims(absl::Span<const int64_t> dims) &&;
-  void set_dims(absl::Span<const int64_t> dims) { dims_.assign(dims.begin(), dims.end()); }
+  void set_dims(absl::Span<const int64_t> dims) {
+    if (!CopyDims(dims)) dims_.assign(dims.begin(), dims.end());
+  }
   void set_type_same_width(ElementType type) { type_ = type; }
   // A copy with elements of its own. Errors: ResourceExhausted.
   absl::StatusOr<Tensor> Clone(BufferPool* pool = nullptr) const;
@@ -114,6 +132,20 @@ class Tensor {
   const BufferRef& buffer() const { return buffer_; }
 
  private:
+  // The dims, where there are as many as now and few: so it is for all but a session's first runs,
+  // and a call for each would cost more than the copy. False: nothing is done.
+  bool CopyDims(absl::Span<const int64_t> dims) noexcept {
+    if (dims.size() != dims_.size()) return false;
+    switch (dims.size()) {
+      case 4: dims_[3] = dims[3]; [[fallthrough]];
+      case 3: dims_[2] = dims[2]; [[fallthrough]];
+      case 2: dims_[1] = dims[1]; [[fallthrough]];
+      case 1: dims_[0] = dims[0]; [[fallthrough]];
+      case 0: return true;
+      default: return false;
+    }
+  }
+
   ElementType type_ = ElementType::kUndefined;
   Dims dims_;
   int64_t size_ = 0;

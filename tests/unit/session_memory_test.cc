@@ -1,29 +1,12 @@
 // Memory between runs: with fixed shapes, a run takes nothing new from the allocator.
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
 
 #include "gtest/gtest.h"
-#include "runtime/buffer.h"
+#include "tests/unit/counting_allocator.h"
 #include "tests/unit/graph_test_util.h"
 
 namespace onnx_run {
 namespace {
-
-class CountingAllocator final : public Allocator {
- public:
-  void* Allocate(size_t bytes) override {
-    ++allocations;
-    live += static_cast<int64_t>(bytes);
-    return Default()->Allocate(bytes);
-  }
-  void Deallocate(void* data, size_t bytes) override {
-    live -= static_cast<int64_t>(bytes);
-    Default()->Deallocate(data, bytes);
-  }
-  std::atomic<int64_t> allocations{0};
-  std::atomic<int64_t> live{0};
-};
 
 // Runs until nothing new is taken, which has to be soon, and then on.
 void ExpectSteady(const Model& model, const Feeds& feeds) {
