@@ -113,14 +113,14 @@ TEST(BufferPool, KeepsNoMoreThanItMay) {
   OwnedPool pool(1000);
   {
     const BufferPool::Loan loan(pool.get());
-    std::vector<BufferRef> buffers;
-    for (int i = 0; i < 20; ++i) buffers.push_back(pool.Allocate(128));
+    std::vector<BufferRef> buffers(20);
+    for (BufferRef& buffer : buffers) buffer = pool.Allocate(128);
     EXPECT_EQ(pool.allocator.live, 20 * 128);
     buffers.clear();
     EXPECT_EQ(pool.allocator.live, 7 * 128);
   }
-  std::vector<BufferRef> buffers;
-  for (int i = 0; i < 20; ++i) buffers.push_back(pool.Allocate(128));
+  std::vector<BufferRef> buffers(20);
+  for (BufferRef& buffer : buffers) buffer = pool.Allocate(128);
   buffers.clear();
   EXPECT_EQ(pool.allocator.live, 7 * 128);
 }
@@ -152,6 +152,7 @@ TEST(BufferPool, ManyThreadsWithAndWithoutLoans) {
   std::atomic<bool> wrong = false;
   for (int round = 0; round < 3; ++round) {
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         shared[static_cast<size_t>((t + round) % kThreads)] = BufferRef();

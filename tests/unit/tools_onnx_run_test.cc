@@ -75,8 +75,8 @@ class ProgramTest : public ::testing::Test {
   }
 
   // A test directory with this expected output.
-  std::string MakeTest(const std::string& name, std::vector<float> expected) const {
-    const std::string directory = Path(name);
+  std::string MakeTest(const std::string& name, const std::vector<float>& expected) const {
+    std::string directory = Path(name);
     const std::string set = JoinPath(directory, "test_data_set_0");
     EXPECT_EQ(std::system(absl::StrCat("mkdir -p '", set, "'").c_str()), 0);
     EXPECT_TRUE(
