@@ -114,8 +114,8 @@ HWY_ATTR void BySquares(const Matrix<T>& m) {
     }
   } else {
     const hn::CappedTag<T, kLanes> d;
-    constexpr int kSmaller = kLanes * sizeof(T) > 16 ? static_cast<int>(16 / sizeof(T)) : 1;
     constexpr int64_t kSide = hn::MaxLanes(d);
+    constexpr int kSmaller = kSide * sizeof(T) > 16 ? static_cast<int>(kSide / 2) : 1;
     // Along the source, which is then read ahead; not for too long, or each row of the destination
     // is a page that has to be found anew.
     constexpr int64_t kAlong = 256;

@@ -13,6 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/normalization.h"
+#include "ops/normalization_kernels.h"
+#include "ops/plain_loops.h"
 #include "ops/vector_math.h"
 #include "tests/unit/ops_test_util.h"
 #include "tests/unit/target_test_util.h"
@@ -94,26 +96,53 @@ TEST(ShortRows, SoftmaxByDefinition) {
   }
 }
 
+// As row by row, with and without bias and statistics.
 template <typename T>
-void ExpectMoments() {
-  constexpr int kRows = 4;
-  for (int64_t n = 1; n < kFewElements; ++n) {
+void ExpectNormalizes() {
+  constexpr double kEpsilon = 1e-5;
+  constexpr int64_t kRows = 19;
+  for (int64_t n = 1; n < kShortNormalizedRow; ++n) {
     const std::vector<float> numbers = Numbers(kRows * n, static_cast<uint32_t>(n));
+    const std::vector<float> factors = Numbers(n, 1);
     const std::vector<T> x(numbers.begin(), numbers.end());
-    Moments moments[kRows];
-    MomentsOfShortRows<kRows>(x.data(), n, moments);
-    for (int64_t r = 0; r < kRows; ++r) {
-      const Moments expected = MomentsOf(x.data() + r * n, n);
-      ASSERT_EQ(moments[r].mean, expected.mean) << n;
-      ASSERT_EQ(moments[r].variance, expected.variance) << n;
+    const std::vector<T> scale(factors.begin(), factors.end());
+    const std::vector<double> wide(factors.begin(), factors.end());
+    for (const bool biased : {false, true}) {
+      for (const int64_t rows : {int64_t{1}, int64_t{8}, kRows}) {
+        std::vector<T> out(rows * n), plain_out(rows * n), expected(rows * n);
+        std::vector<double> means(rows), inverses(rows);
+        ShortRows<T> all{x.data(),
+                         out.data(),
+                         rows,
+                         n,
+                         kEpsilon,
+                         scale.data(),
+                         biased ? scale.data() : nullptr,
+                         means.data(),
+                         inverses.data()};
+        NormalizeShortRows(all);
+        all.out = plain_out.data();
+        all.means = all.factors = nullptr;
+        NormalizeShortRows(all);
+        for (int64_t r = 0; r < rows; ++r) {
+          const Moments moments = MomentsOf(x.data() + r * n, n);
+          const double factor = 1 / std::sqrt(moments.variance + kEpsilon);
+          ASSERT_EQ(means[r], moments.mean) << n;
+          ASSERT_EQ(inverses[r], factor) << n;
+          plain_loops::Normalize(x.data() + r * n, moments.mean, factor, wide.data(),
+                                 biased ? wide.data() : nullptr, expected.data() + r * n, n);
+        }
+        ASSERT_EQ(out, expected) << n;
+        ASSERT_EQ(plain_out, expected) << n;
+      }
     }
   }
 }
 
-TEST(ShortRows, MomentsInTheSameOrder) {
+TEST(ShortRows, NormalizedAsRowByRow) {
   ForEachTarget([] {
-    ExpectMoments<float>();
-    ExpectMoments<double>();
+    ExpectNormalizes<float>();
+    ExpectNormalizes<double>();
   });
 }
 
