@@ -49,7 +49,9 @@ absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, Kernel
     if (last == &side) {
       side.back().dim *= dim;
     } else {
-      side.push_back({dim, stride});
+      ReducePlan::Axis& axis = side.emplace_back();
+      axis.dim = dim;
+      axis.stride = stride;
       last = &side;
     }
     stride *= dim;
