@@ -62,7 +62,11 @@ HWY_ATTR double Sum(const T* x, int64_t n) {
     hn::Vec<decltype(d)> sums[kVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+    // A page ahead, where processors do not look by themselves: most often more follows, in this
+    // block or behind it.
+    constexpr int64_t kAhead = 4096 / sizeof(T);
     for (; i + kLanes <= n; i += kLanes) {
+      hwy::Prefetch(x + i + kAhead);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         sums[v] = hn::Add(sums[v], TermsOf<kTerm>(d, x + i + v * kWidth));
