@@ -98,9 +98,12 @@ struct RowView {
   int64_t rows;
   int64_t n;
 };
-absl::StatusOr<RowView> ViewRows(const Tensor& x, int64_t axis_attribute) {
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_attribute, x.rank()));
-  return RowView{axis, Product(x.dims(), 0, axis), Product(x.dims(), axis, x.rank())};
+// Into its place, for a copy of what has just been written waits for memory.
+absl::Status ViewRows(const Tensor& x, int64_t axis_attribute, RowView& view) {
+  ASSIGN_OR_RETURN(view.axis, NormalizeAxis(axis_attribute, x.rank()));
+  view.rows = Product(x.dims(), 0, view.axis);
+  view.n = Product(x.dims(), view.axis, x.rank());
+  return absl::OkStatus();
 }
 
 // What is normalised, and the statistics of its rows that somebody wants.
@@ -176,7 +179,7 @@ absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
   const Tensor& x = context.input(0);
   LayerRows layer;
   layer.epsilon = attributes.epsilon;
-  ASSIGN_OR_RETURN(layer.view, ViewRows(x, attributes.axis));
+  RETURN_IF_ERROR(ViewRows(x, attributes.axis, layer.view));
   ASSIGN_OR_RETURN(layer.x, WidenInput(context, 0, layer.widened));
   const RowView& view = layer.view;
   for (int i = 1; i < 3; ++i) {
@@ -204,7 +207,8 @@ absl::Status RmsNormalization(const LayerNormalizationAttributes& attributes,
                               KernelContext& context) {
   const Tensor& x_in = context.input(0);
   const ElementType type = context.input(1).type();
-  ASSIGN_OR_RETURN(const RowView view, ViewRows(x_in, attributes.axis));
+  RowView view;
+  RETURN_IF_ERROR(ViewRows(x_in, attributes.axis, view));
   ASSIGN_OR_RETURN(const RowFactors scale,
                    ReadFactors(context, 1, x_in.dims(), view.axis, "scale"));
   const bool wide = x_in.type() == ElementType::kDouble || type == ElementType::kDouble;

@@ -24,13 +24,21 @@ absl::StatusOr<SoftmaxAttributes> ParseSoftmax(const NodeInfo& node) {
   return SoftmaxAttributes{node.IntOr("axis", as_matrix ? 1 : -1), as_matrix};
 }
 
-absl::StatusOr<AxisView> ViewOf(const SoftmaxAttributes& attributes, const Tensor& input) {
+// Into its place, for a copy of what has just been written waits for memory.
+absl::Status SetView(const SoftmaxAttributes& attributes, const Tensor& input, AxisView& view) {
   const int rank = input.rank();
-  if (attributes.as_matrix && attributes.axis == rank) return AxisView{input.size(), 1, 1};
-  if (rank == 0) return AxisView{1, 1, 1};
+  view = {1, 1, 1};
+  if (attributes.as_matrix && attributes.axis == rank) {
+    view.outer = input.size();
+    return absl::OkStatus();
+  }
+  if (rank == 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, rank));
-  if (!attributes.as_matrix) return ViewAround(input.dims(), axis);
-  return AxisView{Product(input.dims(), 0, axis), Product(input.dims(), axis, rank), 1};
+  view.outer = Product(input.dims(), 0, axis);
+  const int end = attributes.as_matrix ? rank : axis + 1;
+  view.axis = Product(input.dims(), axis, end);
+  view.inner = Product(input.dims(), end, rank);
+  return absl::OkStatus();
 }
 
 // NaN where there is one.
@@ -123,7 +131,8 @@ struct HardmaxRow {  // 1 at the first maximum
 
 template <typename Row>
 absl::Status RunSoftmax(const SoftmaxAttributes& attributes, KernelContext& context) {
-  ASSIGN_OR_RETURN(const AxisView view, ViewOf(attributes, context.input(0)));
+  AxisView view;
+  RETURN_IF_ERROR(SetView(attributes, context.input(0), view));
   return RunRows<Floats>(context, view, Row());
 }
 
