@@ -87,21 +87,19 @@ HWY_INLINE HWY_ATTR void NormalizeColumns(D d, const ShortRows<T>& rows, T* colu
 
 template <typename T>
 HWY_ATTR void NormalizeRows(const ShortRows<T>& rows) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   const hn::CappedTag<double, kSide> d;
   const int64_t n = rows.n;
   HWY_ALIGN T columns[kShortNormalizedRow * kSide];
   HWY_ALIGN double means[kSide];
   HWY_ALIGN double factors[kSide];
-  auto* const bits = reinterpret_cast<Bits*>(columns);
   for (int64_t row = 0; row < rows.rows; row += kSide) {
     const int64_t some = std::min(kSide, rows.rows - row);
     if (some < kSide) std::fill_n(columns, n * kSide, T{0});
-    TransposeMatrix(reinterpret_cast<const Bits*>(rows.x + row * n), n, bits, kSide, n, some);
+    TransposeElements(rows.x + row * n, n, columns, kSide, n, some);
     for (int64_t lane = 0; lane < kSide; lane += static_cast<int64_t>(hn::Lanes(d))) {
       NormalizeColumns(d, rows, columns + lane, means + lane, factors + lane);
     }
-    TransposeMatrix(bits, kSide, reinterpret_cast<Bits*>(rows.out + row * n), n, some, n);
+    TransposeElements<T>(columns, kSide, rows.out + row * n, n, some, n);
     if (rows.means != nullptr) std::copy_n(means, some, rows.means + row);
     if (rows.factors != nullptr) std::copy_n(factors, some, rows.factors + row);
   }
