@@ -45,7 +45,18 @@ absl::Status Cumulate(const CumulativeAttributes& attributes, KernelContext& con
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, x.rank()));
   const auto row = [&attributes]<typename T>(const T* in, T* out, int64_t n) {
     Running<T> sum = Op::kIdentity;
-    for (int64_t k = 0; k < n; ++k) {
+    int64_t k = 0;
+    constexpr int64_t kShortRow = 64;  // of longer ones, each sum waits for the last one anyway
+    if (n <= kShortRow && !attributes.reverse && !attributes.exclusive) {
+      constexpr int kSome = 4;  // converted together
+      for (; k + kSome <= n; k += kSome) {
+        Running<T> sums[kSome];
+        for (int j = 0; j < kSome; ++j) sums[j] = static_cast<Running<T>>(in[k + j]);
+        for (int j = 0; j < kSome; ++j) sum = sums[j] = Op()(sum, sums[j]);
+        for (int j = 0; j < kSome; ++j) out[k + j] = static_cast<T>(sums[j]);
+      }
+    }
+    for (; k < n; ++k) {
       const int64_t i = attributes.reverse ? n - 1 - k : k;
       const auto next = Op()(sum, static_cast<Running<T>>(in[i]));
       out[i] = static_cast<T>(attributes.exclusive ? sum : next);

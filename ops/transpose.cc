@@ -82,11 +82,15 @@ bool CopyFew(const Tensor& data, const Order& order, Tensor& output) {
   if (data.size() > kFew || data.size() == 0 || order.groups.size() > kFewGroups) return false;
   Box box{{1, 1, 1, 1}, {}};
   const int64_t* const dims = data.dims().data();
+  const int rank = data.rank();
   size_t g = kFewGroups - order.groups.size();
   for (const Order::Group& group : order.groups) {
-    for (int d = group.begin; d < group.end; ++d) box.dims[g] *= dims[d];
-    box.from[g] = 1;
-    for (int d = group.end; d < data.rank(); ++d) box.from[g] *= dims[d];
+    int64_t dim = dims[group.begin];
+    for (int d = group.begin + 1; d < group.end; ++d) dim *= dims[d];
+    int64_t from = 1;
+    for (int d = group.end; d < rank; ++d) from *= dims[d];
+    box.dims[g] = dim;
+    box.from[g] = from;
     ++g;
   }
   const auto copy = [&]<typename T>(Tag<T>) {

@@ -191,10 +191,11 @@ template <typename T>
 HWY_ATTR void Transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows,
                         int64_t columns) {
   Matrix<T> m{from, from_stride, to, to_stride, rows, columns};
-  if (rows >= 2 && rows <= 4 && from_stride == rows) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  if (rows >= 2 && rows <= 4 && from_stride == rows && columns >= lanes) {
     const int64_t done = Deinterleave(m);
     m = m.Part(0, done, rows, columns - done);
-  } else if (columns >= 2 && columns <= 4 && to_stride == columns) {
+  } else if (columns >= 2 && columns <= 4 && to_stride == columns && rows >= lanes) {
     const int64_t done = Interleave(m);
     m = m.Part(done, 0, rows - done, columns);
   }
