@@ -9,6 +9,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/shape_util.h"
+#include "ops/transpose_kernels.h"
 #include "runtime/kernel.h"
 #include "runtime/status_macros.h"
 
@@ -23,6 +24,21 @@ void CallRows(const RowFn& row, const T* in, R* out, int64_t out_n, int64_t rows
     for (int64_t r = 0; r < rows; ++r) row(in + r * n, out + r * out_n, n);
   }
 }
+
+// Elements for a while; few of them need no memory but the stack's.
+template <typename T>
+class RowBuffer {
+ public:
+  explicit RowBuffer(int64_t n) {
+    if (n > kFew) many_.reset(new T[static_cast<size_t>(n)]);
+  }
+  T* data() { return many_ ? many_.get() : few_; }
+
+ private:
+  static constexpr int64_t kFew = 512;
+  T few_[kFew];
+  std::unique_ptr<T[]> many_;
+};
 
 // Calls row(x, out, n) for each of the rows of n = view.axis elements; `out` gets `out_n` elements
 // of which each row gives: n, or 1. Rows whose elements do not lie in order are copied, some at a
@@ -45,23 +61,18 @@ void MapRows(const KernelContext& context, const AxisView& view, const T* in, R*
   const int64_t groups = (inner + kRows - 1) / kRows;
   context.ParallelFor(view.outer * groups, std::max<int64_t>(1, grain / kRows),
                       [&](int64_t begin, int64_t end) {
-                        const std::unique_ptr<T[]> from(new T[static_cast<size_t>(kRows * n)]);
-                        const std::unique_ptr<R[]> to(new R[static_cast<size_t>(kRows * out_n)]);
+                        RowBuffer<T> from_buffer(kRows * n);
+                        RowBuffer<R> to_buffer(kRows * out_n);
+                        T* const from = from_buffer.data();
+                        R* const to = to_buffer.data();
                         for (int64_t group = begin; group < end; ++group) {
                           const int64_t first = group % groups * kRows;
                           const int64_t count = std::min(kRows, inner - first);
                           const T* const source = in + group / groups * n * inner + first;
                           R* const target = out + group / groups * out_n * inner + first;
-                          for (int64_t i = 0; i < n; ++i) {
-                            for (int64_t r = 0; r < count; ++r)
-                              from[r * n + i] = source[i * inner + r];
-                          }
-                          const T* const rows_in = from.get();
-                          CallRows(row, rows_in, to.get(), out_n, count, n);
-                          for (int64_t i = 0; i < out_n; ++i) {
-                            for (int64_t r = 0; r < count; ++r)
-                              target[i * inner + r] = to[r * out_n + i];
-                          }
+                          TransposeElements(source, inner, from, n, count, n);
+                          CallRows<T>(row, from, to, out_n, count, n);
+                          TransposeElements<R>(to, out_n, target, inner, out_n, count);
                         }
                       });
 }

@@ -18,6 +18,7 @@
 #include "runtime/convert/convert.h"
 #include "runtime/element_type.h"
 #include "runtime/kernel.h"
+#include "runtime/status_macros.h"
 #include "runtime/tensor.h"
 
 namespace onnx_run {
@@ -115,6 +116,14 @@ absl::Status VisitWidth(ElementType type, Fn&& fn) {
 
 // `tensor` itself, or its elements in ComputeType in scratch memory.
 absl::StatusOr<Tensor> WidenTensor(KernelContext& context, const Tensor& tensor);
+// The same of input `i`, which is not copied: `widened` keeps the elements in ComputeType where
+// that is another type.
+inline absl::StatusOr<const Tensor*> WidenInput(KernelContext& context, int i, Tensor& widened) {
+  const Tensor& input = context.input(i);
+  if (!NeedsWidening(input.type())) return &input;
+  ASSIGN_OR_RETURN(widened, WidenTensor(context, input));
+  return &widened;
+}
 // As WidenTensor, to any type without loss of its own: kDouble for scales, kInt64 for indices.
 absl::StatusOr<Tensor> ConvertTensor(KernelContext& context, const Tensor& tensor, ElementType to);
 // Output `i` of `type` is `computed`, whose elements are of ComputeType(type).

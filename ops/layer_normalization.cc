@@ -13,6 +13,7 @@
 #include "ops/families.h"
 #include "ops/kernel_table.h"
 #include "ops/normalization.h"
+#include "ops/normalization_kernels.h"
 #include "ops/plain_loops.h"
 #include "ops/shape_util.h"
 #include "ops/strided_copy.h"
@@ -54,11 +55,8 @@ absl::Status InferLayerNormalization(const NodeInfo& node, absl::Span<const Type
 struct RowFactors {
   Tensor values;  // undefined: none
   int64_t rows = 1;
-  bool is_few = false;  // one row, in `few` instead
-  double few[kFewElements] = {};
 
   const double* Row(int64_t i, int64_t n) const {
-    if (is_few) return few;
     return values.type() == ElementType::kUndefined ? nullptr
                                                     : values.data_as<double>() + i % rows * n;
   }
@@ -70,12 +68,6 @@ absl::StatusOr<RowFactors> ReadFactors(KernelContext& context, int input,
   RowFactors factors;
   if (!context.has_input(input)) return factors;
   const Tensor& in = context.input(input);
-  if (in.type() == ElementType::kFloat && in.size() < kFewElements &&
-      absl::MakeSpan(in.dims()) == dims.subspan(axis)) {
-    factors.is_few = true;
-    std::copy_n(in.data_as<float>(), in.size(), factors.few);
-    return factors;
-  }
   ASSIGN_OR_RETURN(factors.values, ConvertTensor(context, in, ElementType::kDouble));
   // Most often exactly one row; else what broadcasts to the rows, or to all of the input.
   absl::Span<const int64_t> target = dims.subspan(axis);
@@ -106,64 +98,106 @@ struct RowView {
   int64_t rows;
   int64_t n;
 };
-absl::StatusOr<RowView> ViewRows(const Tensor& x, int64_t axis_attribute) {
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_attribute, x.rank()));
-  return RowView{axis, Product(x.dims(), 0, axis), Product(x.dims(), axis, x.rank())};
+// Into its place, for a copy of what has just been written waits for memory.
+absl::Status ViewRows(const Tensor& x, int64_t axis_attribute, RowView& view) {
+  ASSIGN_OR_RETURN(view.axis, NormalizeAxis(axis_attribute, x.rank()));
+  view.rows = Product(x.dims(), 0, view.axis);
+  view.n = Product(x.dims(), view.axis, x.rank());
+  return absl::OkStatus();
+}
+
+// What is normalised, and the statistics of its rows that somebody wants.
+struct LayerRows {
+  RowView view;
+  Tensor widened;
+  const Tensor* x;  // in ComputeType
+  double epsilon;
+  Tensor means;  // of doubles; undefined: not wanted
+  Tensor factors;
+};
+
+// Whether input `i` is absent or has one value for each element of a row.
+bool IsOneRow(const KernelContext& context, int i, const RowView& view) {
+  if (!context.has_input(i)) return true;
+  const absl::Span<const int64_t> dims = context.input(0).dims();
+  return absl::MakeSpan(context.input(i).dims()) == dims.subspan(view.axis);
+}
+
+absl::Status NormalizeShort(LayerRows& layer, KernelContext& context, Tensor& output) {
+  Tensor widened[2];
+  const Tensor* scale = nullptr;
+  const Tensor* bias = nullptr;
+  ASSIGN_OR_RETURN(scale, WidenInput(context, 1, widened[0]));
+  if (context.has_input(2)) {
+    ASSIGN_OR_RETURN(bias, WidenInput(context, 2, widened[1]));
+  }
+  return VisitType(Floats(), output.type(), [&]<typename T>(Tag<T>) {
+    const int64_t n = layer.view.n;
+    auto* const means = layer.means.mutable_data_as<double>();
+    auto* const factors = layer.factors.mutable_data_as<double>();
+    context.ParallelFor(layer.view.rows, kNormalizationGrain / (n + 1),
+                        [&](int64_t begin, int64_t end) {
+                          NormalizeShortRows({layer.x->data_as<T>() + begin * n,
+                                              output.mutable_data_as<T>() + begin * n, end - begin,
+                                              n, layer.epsilon, scale->data_as<T>(),
+                                              bias == nullptr ? nullptr : bias->data_as<T>(),
+                                              means == nullptr ? nullptr : means + begin,
+                                              factors == nullptr ? nullptr : factors + begin});
+                        });
+    return absl::OkStatus();
+  });
+}
+
+absl::Status NormalizeAny(LayerRows& layer, KernelContext& context, Tensor& output) {
+  const absl::Span<const int64_t> dims = context.input(0).dims();
+  const RowView& view = layer.view;
+  ASSIGN_OR_RETURN(const RowFactors scale, ReadFactors(context, 1, dims, view.axis, "Scale"));
+  ASSIGN_OR_RETURN(const RowFactors bias, ReadFactors(context, 2, dims, view.axis, "B"));
+  return VisitType(Floats(), output.type(), [&]<typename T>(Tag<T>) {
+    const int64_t n = view.n;
+    auto* const means = layer.means.mutable_data_as<double>();
+    auto* const factors = layer.factors.mutable_data_as<double>();
+    context.ParallelFor(view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const T* const x = layer.x->data_as<T>() + i * n;
+                            const Moments moments = MomentsOf(x, n);
+                            const double factor = 1 / std::sqrt(moments.variance + layer.epsilon);
+                            if (means != nullptr) means[i] = moments.mean;
+                            if (factors != nullptr) factors[i] = factor;
+                            plain_loops::Normalize(x, moments.mean, factor, scale.Row(i, n),
+                                                   bias.Row(i, n),
+                                                   output.mutable_data_as<T>() + i * n, n);
+                          }
+                        });
+    return absl::OkStatus();
+  });
 }
 
 absl::Status LayerNormalization(const LayerNormalizationAttributes& attributes,
                                 KernelContext& context) {
-  const Tensor& x_in = context.input(0);
-  const ElementType type = x_in.type();
-  ASSIGN_OR_RETURN(const RowView view, ViewRows(x_in, attributes.axis));
-  ASSIGN_OR_RETURN(const RowFactors scale,
-                   ReadFactors(context, 1, x_in.dims(), view.axis, "Scale"));
-  ASSIGN_OR_RETURN(const RowFactors bias, ReadFactors(context, 2, x_in.dims(), view.axis, "B"));
-  ASSIGN_OR_RETURN(const Tensor x, WidenTensor(context, x_in));
-  Dims statistics_dims = x.dims();
-  std::fill(statistics_dims.begin() + view.axis, statistics_dims.end(), 1);
-  Tensor mean;  // only where somebody wants them
-  Tensor inverse;
-  if (context.wants_output(1)) {
-    ASSIGN_OR_RETURN(mean, context.Allocate(ElementType::kDouble, statistics_dims));
+  const Tensor& x = context.input(0);
+  LayerRows layer;
+  layer.epsilon = attributes.epsilon;
+  RETURN_IF_ERROR(ViewRows(x, attributes.axis, layer.view));
+  ASSIGN_OR_RETURN(layer.x, WidenInput(context, 0, layer.widened));
+  const RowView& view = layer.view;
+  for (int i = 1; i < 3; ++i) {
+    if (!context.wants_output(i)) continue;
+    Dims dims = x.dims();
+    std::fill(dims.begin() + view.axis, dims.end(), 1);
+    Tensor& statistics = i == 1 ? layer.means : layer.factors;
+    ASSIGN_OR_RETURN(statistics, context.Allocate(ElementType::kDouble, dims));
   }
-  if (context.wants_output(2)) {
-    ASSIGN_OR_RETURN(inverse, context.Allocate(ElementType::kDouble, statistics_dims));
-  }
-  auto* const means = mean.mutable_data_as<double>();
-  auto* const inverses = inverse.mutable_data_as<double>();
-  RETURN_IF_ERROR(ComputeOutput(context, 0, type, x.dims(), [&](Tensor& output) {
-    return VisitType(Floats(), type, [&]<typename T>(Tag<T>) {
-      const int64_t n = view.n;
-      context.ParallelFor(
-          view.rows, std::max<int64_t>(1, kNormalizationGrain / (n + 1)),
-          [&](int64_t begin, int64_t end) {
-            const auto normalize = [&](int64_t i, const Moments& moments) {
-              const double factor = 1 / std::sqrt(moments.variance + attributes.epsilon);
-              if (means != nullptr) means[i] = moments.mean;
-              if (inverses != nullptr) inverses[i] = factor;
-              plain_loops::Normalize(x.data_as<T>() + i * n, moments.mean, factor, scale.Row(i, n),
-                                     bias.Row(i, n), output.mutable_data_as<T>() + i * n, n);
-            };
-            int64_t i = begin;
-            if (n < kFewElements) {
-              constexpr int kRows = 4;
-              for (; i + kRows <= end; i += kRows) {
-                Moments moments[kRows];
-                MomentsOfShortRows<kRows>(x.data_as<T>() + i * n, n, moments);
-                for (int r = 0; r < kRows; ++r) normalize(i + r, moments[r]);
-              }
-            }
-            for (; i < end; ++i) normalize(i, MomentsOf(x.data_as<T>() + i * n, n));
-          });
-      return absl::OkStatus();
-    });
+  const bool is_short = view.n > 0 && view.n < kShortNormalizedRow && IsOneRow(context, 1, view) &&
+                        IsOneRow(context, 2, view);
+  RETURN_IF_ERROR(ComputeOutput(context, 0, x.type(), x.dims(), [&](Tensor& output) {
+    return is_short ? NormalizeShort(layer, context, output) : NormalizeAny(layer, context, output);
   }));
-  if (context.wants_output(1)) {
-    RETURN_IF_ERROR(SetOutputNarrowed(context, 1, std::move(mean), attributes.stash_type));
-  }
-  if (context.wants_output(2)) {
-    RETURN_IF_ERROR(SetOutputNarrowed(context, 2, std::move(inverse), attributes.stash_type));
+  for (int i = 1; i < 3; ++i) {
+    if (!context.wants_output(i)) continue;
+    RETURN_IF_ERROR(SetOutputNarrowed(context, i, std::move(i == 1 ? layer.means : layer.factors),
+                                      attributes.stash_type));
   }
   return absl::OkStatus();
 }
@@ -173,7 +207,8 @@ absl::Status RmsNormalization(const LayerNormalizationAttributes& attributes,
                               KernelContext& context) {
   const Tensor& x_in = context.input(0);
   const ElementType type = context.input(1).type();
-  ASSIGN_OR_RETURN(const RowView view, ViewRows(x_in, attributes.axis));
+  RowView view;
+  RETURN_IF_ERROR(ViewRows(x_in, attributes.axis, view));
   ASSIGN_OR_RETURN(const RowFactors scale,
                    ReadFactors(context, 1, x_in.dims(), view.axis, "scale"));
   const bool wide = x_in.type() == ElementType::kDouble || type == ElementType::kDouble;

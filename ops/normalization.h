@@ -54,34 +54,6 @@ Moments MomentsOf(const T* x, int64_t n) {
   return {mean, SumOfSquares(x, n, mean) / static_cast<double>(n)};
 }
 
-// The moments of kRows rows of n < kFewElements each, one behind the other, side by side, so that
-// sums do not wait for one another. Each is what MomentsOf gives, bit for bit.
-inline constexpr int64_t kFewElements = reduce_internal::kLanes;
-template <int kRows, typename T>
-void MomentsOfShortRows(const T* x, int64_t n, Moments* moments) {
-  constexpr int64_t kSquareLanes = 8;  // of ReduceLoops::sum_of_squares
-  const auto count = static_cast<double>(n);
-  double sums[kRows] = {};
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t r = 0; r < kRows; ++r) sums[r] += x[r * n + i];
-  }
-  double squares[kRows] = {};
-  double means[kRows];
-  for (int64_t r = 0; r < kRows; ++r) means[r] = sums[r] / count;
-  const auto add_squares = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      for (int64_t r = 0; r < kRows; ++r) {
-        const double distance = x[r * n + i] - means[r];
-        squares[r] += distance * distance;
-      }
-    }
-  };
-  const int64_t lanes = n < kSquareLanes ? 0 : kSquareLanes;
-  add_squares(lanes, n);
-  add_squares(0, lanes);
-  for (int64_t r = 0; r < kRows; ++r) moments[r] = {means[r], squares[r] / count};
-}
-
 // A numeric tensor as doubles, which must be a vector of `n`. InvalidArgument.
 absl::StatusOr<Tensor> ReadVector(KernelContext& context, const Tensor& tensor, int64_t n,
                                   absl::string_view name);

@@ -97,7 +97,7 @@ struct ProdReducer {
   static T Finish(Sum sum, int64_t /*count*/) { return static_cast<T>(sum); }
 };
 
-// NaN wins over every number.
+// NaN wins over every number. Without branches, which nobody could predict.
 template <typename T>
 struct MaxReducer {
   using Sum = T;
@@ -105,7 +105,7 @@ struct MaxReducer {
     using Limits = std::numeric_limits<T>;
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
-  static void Add(Sum& sum, T x) { sum = sum > x || sum != sum ? sum : x; }
+  static void Add(Sum& sum, T x) { sum = (sum > x) | (sum != sum) ? sum : x; }
   static void Merge(Sum& sum, Sum other) { Add(sum, other); }
   static T Finish(Sum sum, int64_t /*count*/) { return sum; }
   static bool Block(const T* x, int64_t n, Sum& sum) requires std::is_floating_point_v<T> {
@@ -119,7 +119,7 @@ struct MinReducer {
     using Limits = std::numeric_limits<T>;
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
-  static void Add(Sum& sum, T x) { sum = sum < x || sum != sum ? sum : x; }
+  static void Add(Sum& sum, T x) { sum = (sum < x) | (sum != sum) ? sum : x; }
   static void Merge(Sum& sum, Sum other) { Add(sum, other); }
   static T Finish(Sum sum, int64_t /*count*/) { return sum; }
   static bool Block(const T* x, int64_t n, Sum& sum) requires std::is_floating_point_v<T> {

@@ -9,7 +9,8 @@ absl::StatusOr<ReduceAttributes> ParseReduce(const NodeInfo& node) {
                           node.IntOr("noop_with_empty_axes", 0) != 0, node.Ints("axes")};
 }
 
-absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, KernelContext& context) {
+absl::Status PlanReduce(const ReduceAttributes& attributes, KernelContext& context,
+                        ReducePlan& plan) {
   const Tensor& data = context.input(0);
   const int rank = data.rank();
   absl::Span<const int64_t> given = attributes.axes;
@@ -24,39 +25,46 @@ absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, Kernel
     }
   }
   const bool all = given.empty() && !attributes.noop_with_empty_axes;
-  absl::InlinedVector<bool, 8> is_reduced(static_cast<size_t>(rank), all);
-  for (const int64_t axis : given) {
-    const int64_t index = axis < 0 ? axis + rank : axis;
-    if (index < 0 || index >= rank || is_reduced[index]) return NormalizeAxes(given, rank).status();
-    is_reduced[index] = true;
-  }
-
-  ReducePlan plan;
-  for (int d = 0; d < rank; ++d) {
-    if (!is_reduced[d]) {
-      plan.output_dims.push_back(data.dim(d));
-    } else if (attributes.keepdims) {
-      plan.output_dims.push_back(1);
+  const auto is_reduced = [&](int d) {
+    for (const int64_t axis : given) {
+      if (axis == d || axis == d - rank) return true;
     }
+    return all;
+  };
+
+  size_t found = 0;
+  for (int d = 0; d < rank; ++d) {
+    if (!is_reduced(d)) {
+      plan.output_dims.push_back(data.dim(d));
+      continue;
+    }
+    ++found;
+    if (attributes.keepdims) plan.output_dims.push_back(1);
   }
+  // One that is none, or comes twice.
+  if (!all && found != given.size()) return NormalizeAxes(given, rank).status();
+
   int64_t stride = 1;
   const absl::InlinedVector<ReducePlan::Axis, 4>* last = nullptr;
   for (int d = rank - 1; d >= 0; --d) {  // from the innermost dimension out, reversed at the end
     const int64_t dim = data.dim(d);
-    auto& side = is_reduced[d] ? plan.reduced : plan.kept;
-    (is_reduced[d] ? plan.count : plan.outputs) *= dim;
+    const bool reduced = is_reduced(d);
+    auto& side = reduced ? plan.reduced : plan.kept;
+    (reduced ? plan.count : plan.outputs) *= dim;
     if (dim == 1) continue;
     if (last == &side) {
       side.back().dim *= dim;
     } else {
-      side.push_back({dim, stride});
+      ReducePlan::Axis& axis = side.emplace_back();
+      axis.dim = dim;
+      axis.stride = stride;
       last = &side;
     }
     stride *= dim;
   }
   std::reverse(plan.kept.begin(), plan.kept.end());
   std::reverse(plan.reduced.begin(), plan.reduced.end());
-  return plan;
+  return absl::OkStatus();
 }
 
 namespace reduce_internal {

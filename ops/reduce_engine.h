@@ -61,7 +61,9 @@ struct ReducePlan {
     return kept.empty() || (!reduced.empty() && reduced.back().stride < kept.back().stride);
   }
 };
-absl::StatusOr<ReducePlan> PlanReduce(const ReduceAttributes& attributes, KernelContext& context);
+// Fills a new plan.
+absl::Status PlanReduce(const ReduceAttributes& attributes, KernelContext& context,
+                        ReducePlan& plan);
 
 namespace reduce_internal {
 
@@ -219,7 +221,8 @@ void RunPlan(const ReducePlan& plan, const KernelContext& context, const T* data
 // The kernel of a reduction. `List`: the types it is computed in.
 template <template <typename> typename Reducer, typename List>
 absl::Status Reduce(const ReduceAttributes& attributes, KernelContext& context) {
-  ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(attributes, context));
+  ReducePlan plan;
+  RETURN_IF_ERROR(PlanReduce(attributes, context, plan));
   const ElementType type = context.input(0).type();
   const auto run = [&](const Tensor& data, Tensor& result) {
     return VisitType(List(), type, [&]<typename T>(Tag<T>) {

@@ -6,6 +6,8 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -20,6 +22,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kLanes = 16;
+static_assert(ReduceLoops<float>::kShortRow <= kLanes);
 
 // Lanes(d) elements as doubles.
 template <class D, typename T>
@@ -59,7 +62,11 @@ HWY_ATTR double Sum(const T* x, int64_t n) {
     hn::Vec<decltype(d)> sums[kVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+    // A page ahead, where processors do not look by themselves: most often more follows, in this
+    // block or behind it.
+    constexpr int64_t kAhead = 4096 / sizeof(T);
     for (; i + kLanes <= n; i += kLanes) {
+      hwy::Prefetch(x + i + kAhead);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         sums[v] = hn::Add(sums[v], TermsOf<kTerm>(d, x + i + v * kWidth));
@@ -170,6 +177,62 @@ HWY_ATTR int64_t FindLast(const T* x, int64_t n, T value) {
   return end - 1;
 }
 
+// Of n <= kWidth * kVectors elements, kWidth * kVectors of which may be read. NaN: -1.
+template <bool kGreatest, int kVectors, class D, typename T>
+HWY_INLINE HWY_ATTR int64_t FindExtreme(D d, const T* x, int64_t n, bool last) {
+  using V = hn::Vec<D>;
+  constexpr int kWidth = static_cast<int>(hn::MaxLanes(d));
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const V identity = hn::Set(d, kGreatest ? -kInfinity : kInfinity);
+  V values[kVectors];
+  V best = identity;
+  auto numbers = hn::Eq(best, best);
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    values[v] = hn::LoadU(d, x + v * kWidth);
+    if (n < kWidth * (v + 1)) {
+      const int64_t left = n - kWidth * v;
+      values[v] = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left < 0 ? 0 : left)), values[v],
+                                 identity);
+    }
+    numbers = hn::And(numbers, hn::Eq(values[v], values[v]));
+    best = kGreatest ? hn::Max(best, values[v]) : hn::Min(best, values[v]);
+  }
+  if (!hn::AllTrue(d, numbers)) return -1;
+  const V extreme = kGreatest ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best);
+  uint64_t found = 0;  // bit i: element i is one
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    uint64_t bits = 0;
+    hn::StoreMaskBits(d, hn::Eq(values[v], extreme), reinterpret_cast<uint8_t*>(&bits));
+    found |= bits << (v * kWidth);
+  }
+  found &= (uint64_t{1} << n) - 1;
+  return last ? std::bit_width(found) - 1 : std::countr_zero(found);
+}
+
+// kRead, at least n, elements are read at once.
+template <bool kGreatest, int kRead, typename T>
+HWY_ATTR void FindExtremesOf(const T* x, int64_t rows, int64_t n, bool last, int64_t* indices) {
+  const hn::CappedTag<T, kRead> d;
+  constexpr int kVectors = kRead / static_cast<int>(hn::MaxLanes(d));
+  int64_t r = 0;
+  for (; r * n + kRead <= rows * n; ++r) {
+    indices[r] = FindExtreme<kGreatest, kVectors>(d, x + r * n, n, last);
+  }
+  HWY_ALIGN T row[kRead] = {};  // the last rows, behind which there is nothing
+  for (; r < rows; ++r) {
+    std::copy_n(x + r * n, n, row);
+    indices[r] = FindExtreme<kGreatest, kVectors>(d, row, n, last);
+  }
+}
+
+template <bool kGreatest, typename T>
+HWY_ATTR void FindExtremes(const T* x, int64_t rows, int64_t n, bool last, int64_t* indices) {
+  if (n <= kLanes / 2) return FindExtremesOf<kGreatest, kLanes / 2>(x, rows, n, last, indices);
+  FindExtremesOf<kGreatest, kLanes>(x, rows, n, last, indices);
+}
+
 template <typename T>
 HWY_ATTR double SumOfSquares(const T* x, int64_t n, double shift) {
   constexpr int kSquareLanes = 8;
@@ -209,6 +272,8 @@ constexpr ReduceLoops<T> kLoops = {
     &Extreme<false, T>,
     &FindFirst<T>,
     &FindLast<T>,
+    &FindExtremes<true, T>,
+    &FindExtremes<false, T>,
     &SumOfSquares<T>};
 
 }  // namespace

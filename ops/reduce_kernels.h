@@ -14,6 +14,7 @@ inline constexpr int kTerms = 3;
 template <typename T>
 struct ReduceLoops {
   static constexpr int kRows = 8;
+  static constexpr int64_t kShortRow = 16;
 
   // The sum, in double, of the terms of x: in 16 lanes, merged by halves.
   double (*sum[kTerms])(const T* x, int64_t n);
@@ -26,6 +27,10 @@ struct ReduceLoops {
   // The index of the first element, or the last, that is `value`; there is one.
   int64_t (*find_first)(const T* x, int64_t n, T value);
   int64_t (*find_last)(const T* x, int64_t n, T value);
+  // The indices of the greatest elements of rows of n < kShortRow, one behind the other, or of the
+  // least: the first ones, or the last. -1 for a row that has NaN.
+  void (*find_greatest)(const T* x, int64_t rows, int64_t n, bool last, int64_t* indices);
+  void (*find_least)(const T* x, int64_t rows, int64_t n, bool last, int64_t* indices);
   // The sum of (x - shift)^2 in 8 lanes, added up in order after what is left over.
   double (*sum_of_squares)(const T* x, int64_t n, double shift);
 };

@@ -45,7 +45,18 @@ absl::Status Cumulate(const CumulativeAttributes& attributes, KernelContext& con
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, x.rank()));
   const auto row = [&attributes]<typename T>(const T* in, T* out, int64_t n) {
     Running<T> sum = Op::kIdentity;
-    for (int64_t k = 0; k < n; ++k) {
+    int64_t k = 0;
+    constexpr int64_t kShortRow = 64;  // of longer ones, each sum waits for the last one anyway
+    if (n <= kShortRow && !attributes.reverse && !attributes.exclusive) {
+      constexpr int kSome = 4;  // converted together
+      for (; k + kSome <= n; k += kSome) {
+        Running<T> sums[kSome];
+        for (int j = 0; j < kSome; ++j) sums[j] = static_cast<Running<T>>(in[k + j]);
+        for (int j = 0; j < kSome; ++j) sum = sums[j] = Op()(sum, sums[j]);
+        for (int j = 0; j < kSome; ++j) out[k + j] = static_cast<T>(sums[j]);
+      }
+    }
+    for (; k < n; ++k) {
       const int64_t i = attributes.reverse ? n - 1 - k : k;
       const auto next = Op()(sum, static_cast<Running<T>>(in[i]));
       out[i] = static_cast<T>(attributes.exclusive ? sum : next);
@@ -66,64 +77,63 @@ absl::StatusOr<ArgAttributes> ParseArg(const NodeInfo& node) {
                        node.IntOr("select_last_index", 0) != 0};
 }
 
-// The index of the extreme element; NaN is more extreme than every number.
-template <bool kMax, typename T>
-int64_t IndexOfExtreme(const T* x, int64_t n, bool last) {
-  if constexpr (std::is_floating_point_v<T>) {
-    constexpr int64_t kWorthwhile = 16;
-    T extreme;
+// Gives the index of a row's extreme element; NaN is more extreme than every number.
+template <bool kMax>
+struct ArgRow {
+  bool last;
+
+  template <typename T>
+  void operator()(const T* x, int64_t* out, int64_t n) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      const ReduceLoops<T>& loops = GetReduceLoops<T>();
+      T extreme;
+      if (n >= loops.kShortRow && (kMax ? loops.greatest : loops.least)(x, n, extreme)) {
+        *out = last ? loops.find_last(x, n, extreme) : loops.find_first(x, n, extreme);
+        return;
+      }
+    }
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      const bool better = kMax ? x[i] > x[best] : x[i] < x[best];
+      const bool nan = x[i] != x[i];
+      const bool best_nan = x[best] != x[best];
+      if (better || (nan && (last || !best_nan)) || (last && x[i] == x[best])) best = i;
+    }
+    *out = best;
+  }
+
+  template <typename T>
+  void Rows(const T* x, int64_t* out, int64_t rows,
+            int64_t n) const requires std::is_floating_point_v<T> {
     const ReduceLoops<T>& loops = GetReduceLoops<T>();
-    if (n >= kWorthwhile && (kMax ? loops.greatest : loops.least)(x, n, extreme)) {
-      return last ? loops.find_last(x, n, extreme) : loops.find_first(x, n, extreme);
-    }
-    if (n < kWorthwhile) {
-      // Without branches, which nobody could predict.
-      extreme = x[0];
-      bool numbers = true;
-      for (int64_t i = 0; i < n; ++i) {
-        numbers &= x[i] == x[i];
-        extreme = (kMax ? extreme > x[i] : extreme < x[i]) ? extreme : x[i];
-      }
-      if (numbers) {
-        int64_t found = 0;
-        for (int64_t i = 0; i < n; ++i) {
-          const int64_t at = last ? i : n - 1 - i;
-          found = x[at] == extreme ? at : found;
-        }
-        return found;
-      }
+    const bool is_short = n < loops.kShortRow;
+    if (is_short) (kMax ? loops.find_greatest : loops.find_least)(x, rows, n, last, out);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (!is_short || out[r] < 0) (*this)(x + r * n, out + r, n);
     }
   }
-  int64_t best = 0;
-  for (int64_t i = 1; i < n; ++i) {
-    const bool better = kMax ? x[i] > x[best] : x[i] < x[best];
-    const bool nan = x[i] != x[i];
-    const bool best_nan = x[best] != x[best];
-    if (better || (nan && (last || !best_nan)) || (last && x[i] == x[best])) best = i;
-  }
-  return best;
-}
+};
 
 template <bool kMax>
 absl::Status ArgExtreme(const ArgAttributes& attributes, KernelContext& context) {
-  ASSIGN_OR_RETURN(const Tensor data, WidenTensor(context, context.input(0)));
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, data.rank()));
-  Dims dims = data.dims();
+  const Tensor& input = context.input(0);
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, input.rank()));
+  Dims dims = input.dims();
   if (attributes.keepdims) {
     dims[axis] = 1;
   } else {
     dims.erase(dims.begin() + axis);
   }
   ASSIGN_OR_RETURN(Tensor * output, context.Output(0, ElementType::kInt64, dims));
-  if (data.dim(axis) == 0 && output->size() != 0) {
+  if (input.dim(axis) == 0 && output->size() != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("axis ", axis, " of the input, ", TypeAndDims(data), ", is empty"));
+        absl::StrCat("axis ", axis, " of the input, ", TypeAndDims(input), ", is empty"));
   }
-  return VisitType(Numbers(), data.type(), [&]<typename T>(Tag<T>) {
-    MapRows(context, ViewAround(data.dims(), axis), data.data_as<T>(),
-            output->mutable_data_as<int64_t>(), 1, [&](const T* x, int64_t* out, int64_t n) {
-              *out = IndexOfExtreme<kMax>(x, n, attributes.select_last_index);
-            });
+  Tensor widened;
+  ASSIGN_OR_RETURN(const Tensor* data, WidenInput(context, 0, widened));
+  return VisitType(Numbers(), data->type(), [&]<typename T>(Tag<T>) {
+    MapRows(context, ViewAround(data->dims(), axis), data->data_as<T>(),
+            output->mutable_data_as<int64_t>(), 1, ArgRow<kMax>{attributes.select_last_index});
     return absl::OkStatus();
   });
 }

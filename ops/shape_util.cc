@@ -46,6 +46,7 @@ absl::StatusOr<int64_t> ReadInt(const Tensor& tensor, absl::string_view name) {
     return absl::InvalidArgumentError(
         absl::StrCat("input ", name, " is ", TypeAndDims(tensor), ", expected one element"));
   }
+  if (tensor.type() == ElementType::kInt64) return *tensor.data_as<int64_t>();
   int64_t value = 0;
   RETURN_IF_ERROR(Convert(tensor.data(), tensor.type(), &value, ElementType::kInt64, 1));
   return value;

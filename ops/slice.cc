@@ -159,13 +159,18 @@ absl::Status Concat(const ConcatAttributes& attributes, KernelContext& context) 
     dims[axis] += input.dim(axis);
   }
   ASSIGN_OR_RETURN(Tensor * output, MoveOutput(context, 0, first.type(), dims));
-  const Dims strides = StridesOf(dims);
+  // Of each input, rows: from the axis on all lies in order.
+  const int64_t rows = Product(dims, 0, axis);
+  const int64_t inner = Product(dims, axis + 1, static_cast<int>(dims.size()));
+  const int64_t to_strides[] = {dims[axis] * inner, 1};
   int64_t offset = 0;
   for (int i = 0; i < context.input_count(); ++i) {
     const Tensor& input = context.input(i);
-    CopyBox(context, first.type(), input.dims(), {input.data(), 0, StridesOf(input.dims())},
-            {output->mutable_data(), offset, strides});
-    offset += input.dim(axis) * strides[axis];
+    const int64_t n = input.dim(axis) * inner;
+    const int64_t from_strides[] = {n, 1};
+    CopyBox(context, first.type(), {rows, n}, {input.data(), 0, from_strides},
+            {output->mutable_data(), offset, to_strides});
+    offset += n;
   }
   return absl::OkStatus();
 }

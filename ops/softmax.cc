@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "ops/axis_rows.h"
 #include "ops/families.h"
 #include "ops/kernel_table.h"
 #include "ops/reduce_kernels.h"
+#include "ops/softmax_kernels.h"
 #include "ops/vector_math.h"
 
 namespace onnx_run {
@@ -22,13 +24,21 @@ absl::StatusOr<SoftmaxAttributes> ParseSoftmax(const NodeInfo& node) {
   return SoftmaxAttributes{node.IntOr("axis", as_matrix ? 1 : -1), as_matrix};
 }
 
-absl::StatusOr<AxisView> ViewOf(const SoftmaxAttributes& attributes, const Tensor& input) {
+// Into its place, for a copy of what has just been written waits for memory.
+absl::Status SetView(const SoftmaxAttributes& attributes, const Tensor& input, AxisView& view) {
   const int rank = input.rank();
-  if (attributes.as_matrix && attributes.axis == rank) return AxisView{input.size(), 1, 1};
-  if (rank == 0) return AxisView{1, 1, 1};
+  view = {1, 1, 1};
+  if (attributes.as_matrix && attributes.axis == rank) {
+    view.outer = input.size();
+    return absl::OkStatus();
+  }
+  if (rank == 0) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.axis, rank));
-  if (!attributes.as_matrix) return ViewAround(input.dims(), axis);
-  return AxisView{Product(input.dims(), 0, axis), Product(input.dims(), axis, rank), 1};
+  view.outer = Product(input.dims(), 0, axis);
+  const int end = attributes.as_matrix ? rank : axis + 1;
+  view.axis = Product(input.dims(), axis, end);
+  view.inner = Product(input.dims(), end, rank);
+  return absl::OkStatus();
 }
 
 // NaN where there is one.
@@ -52,13 +62,14 @@ double ExpSum(const double* x, double shift, double* out, int64_t n) {
 }
 
 // A row in two steps: `out` becomes e^(x - max), then Row::Finish makes the result of it. Short
-// rows take the first step together.
+// rows take the steps together.
 template <typename Row>
 struct ExpRow {
   template <typename T>
   void operator()(const T* x, T* out, int64_t n) const {
     const T max = MaxOf(x, n);
-    Row::Finish(x, max, ExpSum(x, max, out, n), out, n);
+    double sum = ExpSum(x, max, out, n);
+    Row::Finish(x, &max, &sum, out, 1, n);
   }
   void Rows(const float* x, float* out, int64_t rows, int64_t n) const {
     constexpr int64_t kRows = 32;
@@ -72,37 +83,35 @@ struct ExpRow {
       const int64_t some = std::min(kRows, rows - row);
       const float* const from = x + row * n;
       float* const to = out + row * n;
-      for (int64_t r = 0; r < some; ++r) max[r] = MaxOfNumbers(from + r * n, n);
+      softmax_kernels::GreatestOfRows(from, max, some, n);
       vector_math::ExpSums(from, max, to, sums, some, n);
+      Row::Finish(from, max, sums, to, some, n);
       for (int64_t r = 0; r < some; ++r) {
-        if (std::isnan(sums[r])) {  // of NaN, or of infinity
-          (*this)(from + r * n, to + r * n, n);
-        } else {
-          Row::Finish(from + r * n, max[r], sums[r], to + r * n, n);
-        }
+        if (std::isnan(sums[r])) (*this)(from + r * n, to + r * n, n);  // of NaN, or of infinity
       }
     }
-  }
-
- private:
-  static float MaxOfNumbers(const float* x, int64_t n) {
-    float max = x[0];
-    for (int64_t i = 1; i < n; ++i) max = max > x[i] ? max : x[i];
-    return max;
   }
 };
 struct SoftmaxRow : ExpRow<SoftmaxRow> {
   template <typename T>
-  static void Finish(const T* /*x*/, T /*max*/, double sum, T* out, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] / sum);
+  static void Finish(const T* /*x*/, const T* /*max*/, double* sums, T* out, int64_t rows,
+                     int64_t n) {
+    if constexpr (std::is_same_v<T, float>) {
+      softmax_kernels::DivideRows(out, sums, rows, n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] /= *sums;
+    }
   }
 };
 struct LogSoftmaxRow : ExpRow<LogSoftmaxRow> {
+  // `sums` become their logarithms, but for NaN.
   template <typename T>
-  static void Finish(const T* x, T max, double sum, T* out, int64_t n) {
-    const double log_sum = std::log(sum);
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = static_cast<T>(static_cast<double>(x[i]) - max - log_sum);
+  static void Finish(const T* x, const T* max, double* sums, T* out, int64_t rows, int64_t n) {
+    for (int64_t r = 0; r < rows; ++r) sums[r] = std::log(sums[r]);
+    if constexpr (std::is_same_v<T, float>) {
+      softmax_kernels::SubtractFromRows(x, max, sums, out, rows, n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] = x[i] - *max - *sums;
     }
   }
 };
@@ -122,7 +131,8 @@ struct HardmaxRow {  // 1 at the first maximum
 
 template <typename Row>
 absl::Status RunSoftmax(const SoftmaxAttributes& attributes, KernelContext& context) {
-  ASSIGN_OR_RETURN(const AxisView view, ViewOf(attributes, context.input(0)));
+  AxisView view;
+  RETURN_IF_ERROR(SetView(attributes, context.input(0), view));
   return RunRows<Floats>(context, view, Row());
 }
 

@@ -32,10 +32,12 @@ Axes Collapse(absl::Span<const int64_t> dims, absl::Span<const int64_t> from,
     if (dims[d] == 1) continue;
     if (!axes.empty() && axes.back().from == from[d] * dims[d] &&
         axes.back().to == to[d] * dims[d]) {
-      axes.back() = {axes.back().dim * dims[d], from[d], to[d]};
+      axes.back().dim *= dims[d];
     } else {
-      axes.push_back({dims[d], from[d], to[d]});
+      axes.emplace_back().dim = dims[d];  // a whole Axis would be copied through memory
     }
+    axes.back().from = from[d];
+    axes.back().to = to[d];
   }
   if (axes.empty()) axes.push_back({1, 1, 1});
   return axes;

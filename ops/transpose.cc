@@ -15,49 +15,86 @@
 namespace onnx_run {
 namespace {
 
+// Where each dimension of the output comes from. Dimensions that stay neighbours are moved as one.
+struct Order {
+  struct Group {
+    int begin;  // of the input's dimensions
+    int end;
+  };
+  std::vector<int> axes;      // of the input, in the order of the output
+  std::vector<Group> groups;  // likewise
+
+  void Add(int axis) {
+    axes.push_back(axis);
+    if (!groups.empty() && groups.back().end == axis) {
+      ++groups.back().end;
+    } else {
+      groups.push_back({axis, axis + 1});
+    }
+  }
+};
+
 struct TransposeAttributes {
   std::vector<int64_t> perm;  // empty: reversed
+  Order order;                // without axes: perm is none
 };
 
 absl::StatusOr<TransposeAttributes> ParseTranspose(const NodeInfo& node) {
-  return TransposeAttributes{node.Ints("perm")};
+  TransposeAttributes attributes{node.Ints("perm"), {}};
+  const auto axes = NormalizeAxes(attributes.perm, static_cast<int>(attributes.perm.size()));
+  if (axes.ok()) {  // else the run says what is wrong: it knows the input's rank
+    for (const int axis : *axes) attributes.order.Add(axis);
+  }
+  return attributes;
 }
 
 constexpr int64_t kFew = 256;
-constexpr int kFewDims = 4;
+constexpr size_t kFewGroups = 4;
+
+// A box of at most kFewGroups dimensions, with the input's strides.
+struct Box {
+  int64_t dims[kFewGroups];
+  int64_t from[kFewGroups];
+};
 
 // Of few elements, what CopyBox finds out about the dims takes longer than to copy them by it.
 template <typename T>
-void CopyFew(const T* in, absl::Span<const int64_t> given_dims,
-             absl::Span<const int64_t> given_from, T* out) {
-  int64_t dims[kFewDims] = {1, 1, 1, 1};
-  int64_t from[kFewDims] = {};
-  const size_t missing = kFewDims - given_dims.size();
-  for (size_t d = 0; d < given_dims.size(); ++d) {
-    dims[missing + d] = given_dims[d];
-    from[missing + d] = given_from[d];
-  }
-  for (int64_t i = 0; i < dims[0]; ++i) {
-    for (int64_t j = 0; j < dims[1]; ++j) {
-      for (int64_t k = 0; k < dims[2]; ++k) {
-        const T* row = in + i * from[0] + j * from[1] + k * from[2];
-        for (int64_t l = 0; l < dims[3]; ++l) *out++ = row[l * from[3]];
+void CopyFew(const T* in, const Box& box, T* out) {
+  const auto [rows, columns] = std::pair(box.dims[2], box.dims[3]);
+  for (int64_t i = 0; i < box.dims[0]; ++i) {
+    const T* const part = in + i * box.from[0];
+    if (box.from[2] == 1) {
+      TransposeMatrix(part, box.from[3], out, columns, rows, columns, box.dims[1], box.from[1],
+                      rows * columns);
+      out += box.dims[1] * rows * columns;
+      continue;
+    }
+    for (int64_t j = 0; j < box.dims[1]; ++j) {
+      for (int64_t k = 0; k < rows; ++k) {
+        const T* const row = part + j * box.from[1] + k * box.from[2];
+        for (int64_t l = 0; l < columns; ++l) *out++ = row[l * box.from[3]];
       }
     }
   }
 }
 // False: not done.
-bool CopyFew(const Tensor& data, absl::Span<const int64_t> dims, absl::Span<const int64_t> from,
-             Tensor& output) {
-  if (data.size() > kFew || dims.size() > kFewDims) return false;
+bool CopyFew(const Tensor& data, const Order& order, Tensor& output) {
+  if (data.size() > kFew || data.size() == 0 || order.groups.size() > kFewGroups) return false;
+  Box box{{1, 1, 1, 1}, {}};
+  const int64_t* const dims = data.dims().data();
+  const int rank = data.rank();
+  size_t g = kFewGroups - order.groups.size();
+  for (const Order::Group& group : order.groups) {
+    int64_t dim = dims[group.begin];
+    for (int d = group.begin + 1; d < group.end; ++d) dim *= dims[d];
+    int64_t from = 1;
+    for (int d = group.end; d < rank; ++d) from *= dims[d];
+    box.dims[g] = dim;
+    box.from[g] = from;
+    ++g;
+  }
   const auto copy = [&]<typename T>(Tag<T>) {
-    const T* const in = data.data_as<T>();
-    T* const out = output.mutable_data_as<T>();
-    if (dims.size() == 2 && from[0] == 1 && data.size() != 0) {
-      TransposeMatrix(in, from[1], out, dims[1], dims[0], dims[1]);
-    } else {
-      CopyFew(in, dims, from, out);
-    }
+    CopyFew(data.data_as<T>(), box, output.mutable_data_as<T>());
     return true;
   };
   switch (BitsOf(data.type())) {
@@ -72,29 +109,24 @@ bool CopyFew(const Tensor& data, absl::Span<const int64_t> dims, absl::Span<cons
 absl::Status Transpose(const TransposeAttributes& attributes, KernelContext& context) {
   const Tensor& data = context.input(0);
   const int rank = data.rank();
-  absl::Span<const int64_t> perm = attributes.perm;
-  Dims reversed;
-  if (perm.empty()) {
-    for (int d = rank - 1; d >= 0; --d) reversed.push_back(d);
-    perm = reversed;
+  Order reversed;
+  const Order* order = &attributes.order;
+  if (attributes.perm.empty()) {
+    for (int d = rank - 1; d >= 0; --d) reversed.Add(d);
+    order = &reversed;
   }
-  if (static_cast<int>(perm.size()) != rank) {
-    RETURN_IF_ERROR(NormalizeAxes(perm, rank).status());
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute \"perm\" has ", perm.size(), " axes, the input's rank is ", rank));
+  if (static_cast<int>(order->axes.size()) != rank || (order != &reversed && rank == 0)) {
+    RETURN_IF_ERROR(NormalizeAxes(attributes.perm, rank).status());
+    return absl::InvalidArgumentError(absl::StrCat(
+        "attribute \"perm\" has ", attributes.perm.size(), " axes, the input's rank is ", rank));
   }
-  Dims strides = StridesOf(data.dims());
   Dims dims(static_cast<size_t>(rank));
-  Dims from(static_cast<size_t>(rank));
-  for (int d = 0; d < rank; ++d) {
-    const int64_t axis = perm[d] < 0 ? perm[d] + rank : perm[d];
-    // Each stride is taken once.
-    if (axis < 0 || axis >= rank || strides[axis] < 0) return NormalizeAxes(perm, rank).status();
-    dims[d] = data.dim(static_cast<int>(axis));
-    from[d] = std::exchange(strides[axis], -1);
-  }
+  for (int d = 0; d < rank; ++d) dims[d] = data.dim(order->axes[d]);
   ASSIGN_OR_RETURN(Tensor * output, MoveOutput(context, 0, data.type(), dims));
-  if (CopyFew(data, dims, from, *output)) return absl::OkStatus();
+  if (CopyFew(data, *order, *output)) return absl::OkStatus();
+  const Dims strides = StridesOf(data.dims());
+  Dims from(static_cast<size_t>(rank));
+  for (int d = 0; d < rank; ++d) from[d] = strides[order->axes[d]];
   CopyBox(context, data.type(), dims, {data.data(), 0, from},
           {output->mutable_data(), 0, StridesOf(dims)});
   return absl::OkStatus();

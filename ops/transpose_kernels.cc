@@ -114,8 +114,8 @@ HWY_ATTR void BySquares(const Matrix<T>& m) {
     }
   } else {
     const hn::CappedTag<T, kLanes> d;
-    constexpr int kSmaller = kLanes * sizeof(T) > 16 ? static_cast<int>(16 / sizeof(T)) : 1;
     constexpr int64_t kSide = hn::MaxLanes(d);
+    constexpr int kSmaller = kSide * sizeof(T) > 16 ? static_cast<int>(kSide / 2) : 1;
     // Along the source, which is then read ahead; not for too long, or each row of the destination
     // is a page that has to be found anew.
     constexpr int64_t kAlong = 256;
@@ -191,13 +191,18 @@ template <typename T>
 HWY_ATTR void Transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows,
                         int64_t columns) {
   Matrix<T> m{from, from_stride, to, to_stride, rows, columns};
-  if (rows >= 2 && rows <= 4 && from_stride == rows) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  if (rows >= 2 && rows <= 4 && from_stride == rows && columns >= lanes) {
     const int64_t done = Deinterleave(m);
     m = m.Part(0, done, rows, columns - done);
-  } else if (columns >= 2 && columns <= 4 && to_stride == columns) {
+  } else if (columns >= 2 && columns <= 4 && to_stride == columns && rows >= lanes) {
     const int64_t done = Interleave(m);
     m = m.Part(done, 0, rows - done, columns);
   }
+  // Squares that do not fit need not be tried.
+  const int64_t side = std::min(m.rows, m.columns);
+  if (side < 8) return BySquares<4>(m);
+  if (side < 16) return BySquares<8>(m);
   BySquares<16>(m);
 }
 
@@ -222,23 +227,36 @@ void Transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride, int
 
 #endif  // HWY_TARGET
 
+template <typename T>
+HWY_ATTR void TransposeAll(const T* from, int64_t from_stride, T* to, int64_t to_stride,
+                           int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                           int64_t to_step) {
+  for (int64_t i = 0; i < count; ++i) {
+    Transpose(from + i * from_step, from_stride, to + i * to_step, to_stride, rows, columns);
+  }
+}
+
 }  // namespace
 
-void Transpose8(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride,
-                int64_t rows, int64_t columns) {
-  Transpose(from, from_stride, to, to_stride, rows, columns);
+HWY_ATTR void Transpose8(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride,
+                         int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                         int64_t to_step) {
+  TransposeAll(from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
-void Transpose16(const uint16_t* from, int64_t from_stride, uint16_t* to, int64_t to_stride,
-                 int64_t rows, int64_t columns) {
-  Transpose(from, from_stride, to, to_stride, rows, columns);
+HWY_ATTR void Transpose16(const uint16_t* from, int64_t from_stride, uint16_t* to,
+                          int64_t to_stride, int64_t rows, int64_t columns, int64_t count,
+                          int64_t from_step, int64_t to_step) {
+  TransposeAll(from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
-void Transpose32(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride,
-                 int64_t rows, int64_t columns) {
-  Transpose(from, from_stride, to, to_stride, rows, columns);
+HWY_ATTR void Transpose32(const uint32_t* from, int64_t from_stride, uint32_t* to,
+                          int64_t to_stride, int64_t rows, int64_t columns, int64_t count,
+                          int64_t from_step, int64_t to_step) {
+  TransposeAll(from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
-void Transpose64(const uint64_t* from, int64_t from_stride, uint64_t* to, int64_t to_stride,
-                 int64_t rows, int64_t columns) {
-  Transpose(from, from_stride, to, to_stride, rows, columns);
+HWY_ATTR void Transpose64(const uint64_t* from, int64_t from_stride, uint64_t* to,
+                          int64_t to_stride, int64_t rows, int64_t columns, int64_t count,
+                          int64_t from_step, int64_t to_step) {
+  TransposeAll(from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
 
 }  // namespace onnx_run::HWY_NAMESPACE
@@ -253,20 +271,28 @@ HWY_EXPORT(Transpose32);
 HWY_EXPORT(Transpose64);
 
 void TransposeMatrix(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride,
-                     int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(Transpose8)(from, from_stride, to, to_stride, rows, columns);
+                     int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                     int64_t to_step) {
+  HWY_DYNAMIC_DISPATCH(Transpose8)
+  (from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
 void TransposeMatrix(const uint16_t* from, int64_t from_stride, uint16_t* to, int64_t to_stride,
-                     int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(Transpose16)(from, from_stride, to, to_stride, rows, columns);
+                     int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                     int64_t to_step) {
+  HWY_DYNAMIC_DISPATCH(Transpose16)
+  (from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
 void TransposeMatrix(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride,
-                     int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(Transpose32)(from, from_stride, to, to_stride, rows, columns);
+                     int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                     int64_t to_step) {
+  HWY_DYNAMIC_DISPATCH(Transpose32)
+  (from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
 void TransposeMatrix(const uint64_t* from, int64_t from_stride, uint64_t* to, int64_t to_stride,
-                     int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(Transpose64)(from, from_stride, to, to_stride, rows, columns);
+                     int64_t rows, int64_t columns, int64_t count, int64_t from_step,
+                     int64_t to_step) {
+  HWY_DYNAMIC_DISPATCH(Transpose64)
+  (from, from_stride, to, to_stride, rows, columns, count, from_step, to_step);
 }
 
 }  // namespace onnx_run

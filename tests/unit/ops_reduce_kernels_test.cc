@@ -130,6 +130,52 @@ T PlainExtreme(bool greatest, const T* x, int64_t n) {
   return best;
 }
 
+// The rows lie at the end of their memory.
+template <typename T>
+void ExpectFindsExtremes() {
+  const ReduceLoops<T>& loops = GetReduceLoops<T>();
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::mt19937 random(6);
+  for (int64_t n = 1; n < loops.kShortRow; ++n) {
+    for (const int64_t rows : {1, 2, 3, 9, 40}) {
+      std::vector<T> x(rows * n);
+      for (T& value : x) value = static_cast<T>(static_cast<int>(random() % 7) - 3);
+      std::fill_n(x.begin(), n, -T(0));
+      x[n / 2] = 0;
+      if (rows > 2) std::fill_n(x.begin() + n, n, -kInfinity);
+      if (rows > 2) std::fill_n(x.begin() + 2 * n, n, kInfinity);
+      if (rows > 3) x[4 * n - 1] = std::numeric_limits<T>::quiet_NaN();
+      for (const bool greatest : {true, false}) {
+        for (const bool last : {true, false}) {
+          std::vector<int64_t> indices(rows, -2), expected;
+          for (int64_t r = 0; r < rows; ++r) {
+            int64_t best = 0;
+            bool nan = false;
+            for (int64_t i = 0; i < n; ++i) {
+              const T value = x[r * n + i];
+              const T so_far = x[r * n + best];
+              nan |= std::isnan(value);
+              if ((greatest ? value > so_far : value < so_far) || (last && value == so_far))
+                best = i;
+            }
+            expected.push_back(nan ? -1 : best);
+          }
+          (greatest ? loops.find_greatest : loops.find_least)(x.data(), rows, n, last,
+                                                              indices.data());
+          ASSERT_EQ(indices, expected) << rows << " rows of " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceKernels, FindsExtremesOfShortRows) {
+  ForEachTarget([] {
+    ExpectFindsExtremes<float>();
+    ExpectFindsExtremes<double>();
+  });
+}
+
 template <typename T>
 void ExpectExtremes() {
   constexpr T kNan = std::numeric_limits<T>::quiet_NaN();

@@ -13,6 +13,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/normalization.h"
+#include "ops/normalization_kernels.h"
+#include "ops/plain_loops.h"
+#include "ops/softmax_kernels.h"
 #include "ops/vector_math.h"
 #include "tests/unit/ops_test_util.h"
 #include "tests/unit/target_test_util.h"
@@ -94,26 +97,93 @@ TEST(ShortRows, SoftmaxByDefinition) {
   }
 }
 
-template <typename T>
-void ExpectMoments() {
-  constexpr int kRows = 4;
-  for (int64_t n = 1; n < kFewElements; ++n) {
-    const std::vector<float> numbers = Numbers(kRows * n, static_cast<uint32_t>(n));
-    const std::vector<T> x(numbers.begin(), numbers.end());
-    Moments moments[kRows];
-    MomentsOfShortRows<kRows>(x.data(), n, moments);
+TEST(ShortRows, SoftmaxKernelsByDefinition) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  constexpr int64_t kRows = 5;
+  for (const int64_t n : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 23, 24, 40, 64, 100}) {
+    const std::vector<float> x = Numbers(kRows * n, static_cast<uint32_t>(n));
+    std::vector<float> e(x.size());
+    for (float& value : e) value = uniform(random);
+    e[0] = 0;
+    e[n - 1] = 0x1p-149F;
+    std::vector<double> sums(kRows);
+    for (double& sum : sums) sum = 1 + 3 * static_cast<double>(uniform(random));
+    // Two rows whose quotients lie where two floats are equally near, or beside it.
+    const float quotient = uniform(random) / 4;
+    const double middle = (static_cast<double>(quotient) + std::nextafter(quotient, 1.0F)) / 2;
+    for (int64_t i = 0; i < n; ++i) e[n + i] = e[n] = 0.5F;
+    sums[1] = e[n] / middle;
+    for (int64_t i = 0; i < n; ++i) e[2 * n + i] = e[2 * n];
+    sums[2] = std::max(1.0, std::nextafter(e[2 * n] / middle, 0.0));
+    std::vector<float> greatest(kRows), divided(e.size()), subtracted(x.size());
     for (int64_t r = 0; r < kRows; ++r) {
-      const Moments expected = MomentsOf(x.data() + r * n, n);
-      ASSERT_EQ(moments[r].mean, expected.mean) << n;
-      ASSERT_EQ(moments[r].variance, expected.variance) << n;
+      greatest[r] = *std::max_element(x.begin() + r * n, x.begin() + (r + 1) * n);
+      for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+        divided[i] = static_cast<float>(e[i] / sums[r]);
+        subtracted[i] = static_cast<float>(static_cast<double>(x[i]) - greatest[r] - sums[r]);
+      }
+    }
+    ForEachTarget([&] {
+      std::vector<float> found(kRows), quotients = e, differences(x.size());
+      softmax_kernels::GreatestOfRows(x.data(), found.data(), kRows, n);
+      ASSERT_EQ(found, greatest) << n;
+      softmax_kernels::DivideRows(quotients.data(), sums.data(), kRows, n);
+      ASSERT_EQ(quotients, divided) << n;
+      softmax_kernels::SubtractFromRows(x.data(), greatest.data(), sums.data(), differences.data(),
+                                        kRows, n);
+      ASSERT_EQ(differences, subtracted) << n;
+    });
+  }
+}
+
+// As row by row, with and without bias and statistics.
+template <typename T>
+void ExpectNormalizes() {
+  constexpr double kEpsilon = 1e-5;
+  constexpr int64_t kRows = 19;
+  for (int64_t n = 1; n < kShortNormalizedRow; ++n) {
+    const std::vector<float> numbers = Numbers(kRows * n, static_cast<uint32_t>(n));
+    const std::vector<float> factors = Numbers(n, 1);
+    const std::vector<T> x(numbers.begin(), numbers.end());
+    const std::vector<T> scale(factors.begin(), factors.end());
+    const std::vector<double> wide(factors.begin(), factors.end());
+    for (const bool biased : {false, true}) {
+      for (const int64_t rows : {int64_t{1}, int64_t{8}, kRows}) {
+        std::vector<T> out(rows * n), plain_out(rows * n), expected(rows * n);
+        std::vector<double> means(rows), inverses(rows);
+        ShortRows<T> all{x.data(),
+                         out.data(),
+                         rows,
+                         n,
+                         kEpsilon,
+                         scale.data(),
+                         biased ? scale.data() : nullptr,
+                         means.data(),
+                         inverses.data()};
+        NormalizeShortRows(all);
+        all.out = plain_out.data();
+        all.means = all.factors = nullptr;
+        NormalizeShortRows(all);
+        for (int64_t r = 0; r < rows; ++r) {
+          const Moments moments = MomentsOf(x.data() + r * n, n);
+          const double factor = 1 / std::sqrt(moments.variance + kEpsilon);
+          ASSERT_EQ(means[r], moments.mean) << n;
+          ASSERT_EQ(inverses[r], factor) << n;
+          plain_loops::Normalize(x.data() + r * n, moments.mean, factor, wide.data(),
+                                 biased ? wide.data() : nullptr, expected.data() + r * n, n);
+        }
+        ASSERT_EQ(out, expected) << n;
+        ASSERT_EQ(plain_out, expected) << n;
+      }
     }
   }
 }
 
-TEST(ShortRows, MomentsInTheSameOrder) {
+TEST(ShortRows, NormalizedAsRowByRow) {
   ForEachTarget([] {
-    ExpectMoments<float>();
-    ExpectMoments<double>();
+    ExpectNormalizes<float>();
+    ExpectNormalizes<double>();
   });
 }
 
