@@ -51,30 +51,6 @@ ONNX_RUN_INLINE double AtanhOf(double x) {
   return WithSign(a < 0x1p-6 ? near0 : y, x);
 }
 
-// What C's pow asks of the exponent: 1 where a negative base has a power, else NaN; the sign bit
-// where it is odd.
-struct Exponent {
-  double y;
-  double of_negative;
-  uint64_t sign;
-};
-ONNX_RUN_INLINE Exponent ExponentOf(double y) {
-  const double whole = std::trunc(y);
-  const double half = std::trunc(0.5 * y);
-  return {y, whole == y ? 1.0 : std::numeric_limits<double>::quiet_NaN(),
-          whole == y && half + half != y ? uint64_t{1} << 63 : uint64_t{0}};
-}
-ONNX_RUN_INLINE double PowOf(double x, const Exponent& exponent) {
-  const double a = x < 0 ? -x : x;
-  double scale = x < 0 ? exponent.of_negative : 1.0;
-  scale = a < std::numeric_limits<double>::infinity() ? scale : 1.0;
-  double power = ExpOf(exponent.y * LogOf(a));
-  power = a == 1.0 ? 1.0 : power;
-  power = std::bit_cast<double>(std::bit_cast<uint64_t>(power * scale) |
-                                (std::bit_cast<uint64_t>(x) & exponent.sign));
-  return exponent.y == 0 ? 1.0 : power;
-}
-
 ONNX_RUN_INLINE double SoftplusOf(double x) {
   const double t = ExpOf(x < 0 ? x : -x);
   const double near0 = t - t * t * (0.5 - t * 0x1.5555555555555p-2);
@@ -89,8 +65,6 @@ ONNX_RUN_INLINE double MishOf(double x) {
 }
 
 // HWY_EXPORT takes functions that are not templates.
-void ExpLoop(const float* x, float* out, int64_t n) { Loop<ExpOf>(x, out, n); }
-void LogLoop(const float* x, float* out, int64_t n) { Loop<LogOf>(x, out, n); }
 void SinhLoop(const float* x, float* out, int64_t n) { Loop<SinhOf>(x, out, n); }
 void CoshLoop(const float* x, float* out, int64_t n) { Loop<CoshOf>(x, out, n); }
 void AsinhLoop(const float* x, float* out, int64_t n) { Loop<AsinhOf>(x, out, n); }
@@ -99,41 +73,12 @@ void AtanhLoop(const float* x, float* out, int64_t n) { Loop<AtanhOf>(x, out, n)
 void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
 void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
 
-struct PowFunction {
-  Exponent exponent;
-  ONNX_RUN_INLINE double operator()(double x) const { return PowOf(x, exponent); }
-};
-void PowLoop(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
-  if (y_step == 0) {
-    Map(PowFunction{ExponentOf(*y)}, x, out, n);
-    return;
-  }
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = static_cast<float>(PowOf(static_cast<double>(x[i]), ExponentOf(y[i])));
-  }
-}
-
 struct SwishFunction {
   double alpha;
   ONNX_RUN_INLINE double operator()(double x) const { return x * SigmoidOf(alpha * x); }
 };
 void SwishLoop(const float* x, float alpha, float* out, int64_t n) {
   Map(SwishFunction{alpha}, x, out, n);
-}
-
-struct ExpLinearFunction {
-  double above;
-  double below;
-  double divisor;
-  ONNX_RUN_INLINE double operator()(double x) const {
-    const double y = below * ExpMinus1Of(x / divisor);
-    return x > 0 ? above * x : y;
-  }
-};
-void ExpLinearLoop(const float* x, float negative, float divisor, float scale, float* out,
-                   int64_t n) {
-  Map(ExpLinearFunction{scale, static_cast<double>(negative) * scale, divisor}, x, out, n);
 }
 
 ONNX_RUN_INLINE float ClampToUnit(float x) {  // NaN stays
@@ -228,10 +173,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace onnx_run::vector_math {
 
-HWY_EXPORT(ExpLoop);
-void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n); }
-HWY_EXPORT(LogLoop);
-void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n); }
 HWY_EXPORT(SinhLoop);
 void Sinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SinhLoop)(x, out, n); }
 HWY_EXPORT(CoshLoop);
@@ -242,10 +183,6 @@ HWY_EXPORT(AcoshLoop);
 void Acosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AcoshLoop)(x, out, n); }
 HWY_EXPORT(AtanhLoop);
 void Atanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanhLoop)(x, out, n); }
-HWY_EXPORT(PowLoop);
-void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(PowLoop)(x, y, y_step, out, n);
-}
 HWY_EXPORT(SoftplusLoop);
 void Softplus(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
@@ -255,10 +192,6 @@ void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishLoop
 HWY_EXPORT(SwishLoop);
 void Swish(const float* x, float alpha, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(SwishLoop)(x, alpha, out, n);
-}
-HWY_EXPORT(ExpLinearLoop);
-void ExpLinear(const float* x, float negative, float divisor, float scale, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(ExpLinearLoop)(x, negative, divisor, scale, out, n);
 }
 HWY_EXPORT(HardSigmoidLoop);
 void HardSigmoid(const float* x, float alpha, float beta, float* out, int64_t n) {
