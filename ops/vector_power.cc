@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "ops/vector_double-inl.h"
@@ -148,10 +147,6 @@ ONNX_RUN_INLINE V ExpMinus1Of(V x) {
   return hn::Add(hn::Mul(parts.scale, hn::Mul(f, p)), hn::Sub(parts.scale, hn::Set(d, 1.0)));
 }
 
-// As many floats as doubles fit into a vector.
-using Doubles = hn::ScalableTag<double>;
-using Floats = hn::Rebind<float, Doubles>;
-
 // Whether all are above 0 and below infinity.
 template <class V>
 ONNX_RUN_INLINE bool AllPositive(V x) {
@@ -161,66 +156,6 @@ ONNX_RUN_INLINE bool AllPositive(V x) {
   // 1 to 0x7f7fffff, moved to the least of signed integers
   const auto moved = hn::Sub(hn::BitCast(du, x), hn::Set(du, 0x80000001U));
   return hn::AllTrue(di, hn::Lt(hn::BitCast(di, moved), hn::Set(di, -0x800001)));
-}
-
-// Rounded to nearest, to infinity too.
-ONNX_RUN_INLINE hn::Vec<Floats> Narrowed(hn::Vec<Doubles> x) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR  // whose DemoteTo clamps
-  const Floats df;
-  HWY_ALIGN double from[HWY_MAX_BYTES / sizeof(double)];
-  HWY_ALIGN float to[HWY_MAX_BYTES / sizeof(double)];
-  hn::Store(x, Doubles(), from);
-  for (size_t i = 0; i < hn::Lanes(df); ++i) to[i] = static_cast<float>(from[i]);
-  return hn::Load(df, to);
-#else
-  return hn::DemoteTo(Floats(), x);
-#endif
-}
-
-// out[i] = fn(sources' element i ...), by vectors of floats or doubles. The last few are in vectors
-// whose other lanes are 1.
-template <class Fn, class... Sources>
-ONNX_RUN_INLINE void MapDoubles(const Fn& fn, float* out, int64_t n, const Sources&... sources) {
-  const Doubles d;
-  const Floats df;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(Narrowed(fn(sources.At(i)...)), df, out + i);
-  }
-  if (i == n) return;
-  HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(double)];
-  hn::Store(Narrowed(fn(sources.Rest(i, n - i)...)), df, rest);
-  std::memcpy(out + i, rest, sizeof(float) * static_cast<size_t>(n - i));
-}
-template <class T>
-struct ArraySource {
-  using D = hn::Rebind<T, Doubles>;
-  const T* x;
-  ONNX_RUN_INLINE hn::Vec<D> At(int64_t i) const { return hn::LoadU(D(), x + i); }
-  ONNX_RUN_INLINE hn::Vec<D> Rest(int64_t i, int64_t count) const {
-    HWY_ALIGN T rest[HWY_MAX_BYTES / sizeof(double)];
-    hn::Store(hn::Set(D(), T{1}), D(), rest);
-    std::memcpy(rest, x + i, sizeof(T) * static_cast<size_t>(count));
-    return hn::Load(D(), rest);
-  }
-};
-template <class T>
-struct OneSource {
-  using D = hn::Rebind<T, Doubles>;
-  T x;
-  ONNX_RUN_INLINE hn::Vec<D> At(int64_t /*i*/) const { return hn::Set(D(), x); }
-  ONNX_RUN_INLINE hn::Vec<D> Rest(int64_t /*i*/, int64_t /*count*/) const {
-    return hn::Set(D(), x);
-  }
-};
-template <class V>
-ONNX_RUN_INLINE hn::Vec<Doubles> Widened(V x) {
-  if constexpr (sizeof(hn::TFromV<V>) == sizeof(double)) {
-    return x;
-  } else {
-    return hn::PromoteTo(Doubles(), x);
-  }
 }
 
 void ExpVectors(const float* x, float* out, int64_t n) {
