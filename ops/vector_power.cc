@@ -14,138 +14,11 @@
 #include <limits>
 
 #include "ops/vector_double-inl.h"
-#include "ops/vector_float-inl.h"
 #include "ops/vector_math.h"
-
-#ifndef ONNX_RUN_OPS_POWER_TABLES
-#define ONNX_RUN_OPS_POWER_TABLES
-namespace onnx_run::vector_math {
-namespace {
-
-// Entry j is for m of [0.703125, 1.40625) whose first bits less 0.703125's are j.
-alignas(64) constexpr double kInverse[16] = {0x1.642dp+0, 0x1.5555p+0, 0x1.47aep+0, 0x1.3b14p+0,
-                                             0x1.2f68p+0, 0x1.2492p+0, 0x1.1a7cp+0, 0x1.1111p+0,
-                                             0x1.0842p+0, 1,           0x1.e1e2p-1, 0x1.c71cp-1,
-                                             0x1.af28p-1, 0x1.999ap-1, 0x1.8618p-1, 0x1.745ep-1};
-// log2(1 / kInverse[j])
-alignas(64) constexpr double kLogOfEntry[16] = {-0x1.e7e15bb904149p-2, -0x1.a8fe25c36c289p-2,
-                                                -0x1.6cb09a313c175p-2, -0x1.32c15f8b570ebp-2,
-                                                -0x1.f5faa7e71ae8bp-3, -0x1.8a869e02b2d89p-3,
-                                                -0x1.22df302746824p-3, -0x1.7d5ed81879d77p-4,
-                                                -0x1.773669f491d2ap-5, 0,
-                                                0x1.663dfe5826695p-4,  0x1.5c04864906631p-3,
-                                                0x1.fbc44e396f7b4p-3,  0x1.49a6136889908p-2,
-                                                0x1.91bd19e695edep-2,  0x1.d671a2b1275bap-2};
-// The bits of 2^(j / 16) less j << 48.
-alignas(64) constexpr uint64_t kPowerOfTwo[16] = {
-    0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
-    0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
-    0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
-    0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
-
-}  // namespace
-}  // namespace onnx_run::vector_math
-#endif  // ONNX_RUN_OPS_POWER_TABLES
 
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// table[index mod 16]. The table is aligned to 64 bytes.
-template <class D, class VI>
-ONNX_RUN_INLINE hn::Vec<D> LookUp16(D d, const hn::TFromD<D> (&table)[16], VI index) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  const hn::RebindToFloat<D> df;
-  const auto low = hn::BitCast(df, hn::Load(d, table));
-  const auto high = hn::BitCast(df, hn::Load(d, table + 8));
-  return hn::BitCast(d,
-                     hn::Vec<decltype(df)>{_mm512_permutex2var_pd(low.raw, index.raw, high.raw)});
-#else
-  const hn::RebindToUnsigned<D> du;
-  const hn::RebindToSigned<D> di;
-  return hn::GatherIndex(d, table, hn::BitCast(di, hn::And(index, hn::Set(du, 15))));
-#endif
-}
-
-// log2(x) to a relative error of 2^-44, for normal positive x.
-template <class V>
-ONNX_RUN_INLINE V Log2Of(V x) {
-  const hn::DFromV<V> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  constexpr uint64_t kLeast = 0x3fe6800000000000;  // 0.703125
-  constexpr uint64_t kExponents = uint64_t{1023} << 52;
-  const auto offset = hn::Sub(hn::BitCast(du, x), hn::Set(du, kLeast - kExponents));
-  const auto index = hn::ShiftRight<48>(offset);
-  const V k = hn::Sub(
-      hn::BitCast(d, hn::Or(hn::ShiftRight<52>(offset), hn::Set(du, uint64_t{0x4330000000000000}))),
-      hn::Set(d, 0x1p52 + 1023));
-  const V m = hn::BitCast(
-      d, hn::Add(hn::And(offset, hn::Set(du, (uint64_t{1} << 52) - 1)), hn::Set(du, kLeast)));
-  const V r = hn::Sub(hn::Mul(m, LookUp16(d, kInverse, index)), hn::Set(d, 1.0));
-  // log2(1 + r) / r
-  const auto pair = [&](double c0, double c1)
-                        HWY_ATTR { return hn::Add(hn::Mul(hn::Set(d, c1), r), hn::Set(d, c0)); };
-  const V r2 = hn::Mul(r, r);
-  const V low = hn::Add(pair(0x1.71547652b8347p+0, -0x1.71547652d836bp-1),
-                        hn::Mul(r2, pair(0x1.ec709dbc60c0bp-2, -0x1.71546d89efc68p-2)));
-  const V high = hn::Add(pair(0x1.27771fed1c20fp-2, -0x1.ed07a04af820cp-3),
-                         hn::Mul(r2, hn::Set(d, 0x1.a41f3882b01a7p-3)));
-  const V p = hn::Add(low, hn::Mul(hn::Mul(r2, r2), high));
-  return hn::Add(hn::Add(k, LookUp16(d, kLogOfEntry, index)), hn::Mul(r, p));
-}
-
-template <class V>
-struct PowerParts {
-  V scale;  // 2^(n / 16)
-  V f;      // x - n / 16
-};
-// For |x| < 1000 and NaN.
-template <class V>
-ONNX_RUN_INLINE PowerParts<V> SplitPower(V x) {
-  const hn::DFromV<V> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  const V rounder = hn::Set(d, 0x1.8p48);  // n is in the low bits of the sum
-  const V shifted = hn::Add(x, rounder);
-  const auto n = hn::BitCast(du, shifted);
-  return {hn::BitCast(d, hn::Add(LookUp16(du, kPowerOfTwo, n), hn::ShiftLeft<48>(n))),
-          hn::Sub(x, hn::Sub(shifted, rounder))};
-}
-// 2^x to a relative error of 2^-38.5; beyond float's range anything that rounds to 0 or infinity.
-template <class V>
-ONNX_RUN_INLINE V Exp2Of(V x) {
-  const hn::DFromV<V> d;
-  // In this order NaN stays.
-  const V clamped = MinOrSecond(hn::Set(d, 130.0), MaxOrSecond(hn::Set(d, -160.0), x));
-  const PowerParts<V> parts = SplitPower(clamped);
-  const V f = parts.f;
-  const V f2 = hn::Mul(f, f);
-  const V low =
-      hn::Add(hn::Mul(f, hn::Set(d, 0x1.62e42fec39e19p-1)), hn::Set(d, 0x1.ffffffffffe6cp-1));
-  const V middle =
-      hn::Add(hn::Mul(f, hn::Set(d, 0x1.c6b3f73e3cb77p-5)), hn::Set(d, 0x1.ebfbe0033783dp-3));
-  const V p =
-      hn::Add(low, hn::Mul(f2, hn::Add(middle, hn::Mul(f2, hn::Set(d, 0x1.3b29230c10fbdp-7)))));
-  return hn::Mul(parts.scale, p);
-}
-// e^x - 1 without cancellation near 0.
-template <class V>
-ONNX_RUN_INLINE V ExpMinus1Of(V x) {
-  const hn::DFromV<V> d;
-  // Beyond these the float is -1 or infinity.
-  const V clamped = MinOrSecond(hn::Set(d, 130.0), MaxOrSecond(hn::Set(d, -150.0), x));
-  const PowerParts<V> parts = SplitPower(hn::Mul(clamped, hn::Set(d, kLog2e)));
-  const V f = parts.f;
-  const V f2 = hn::Mul(f, f);
-  const V low =
-      hn::Add(hn::Mul(f, hn::Set(d, 0x1.ebfbdff6988f6p-3)), hn::Set(d, 0x1.62e42fefa39dbp-1));
-  const V middle =
-      hn::Add(hn::Mul(f, hn::Set(d, 0x1.3b2c4ac6e67e2p-7)), hn::Set(d, 0x1.c6b08d7229d50p-5));
-  const V p =
-      hn::Add(low, hn::Mul(f2, hn::Add(middle, hn::Mul(f2, hn::Set(d, 0x1.5d87fe8217efdp-10)))));
-  return hn::Add(hn::Mul(parts.scale, hn::Mul(f, p)), hn::Sub(parts.scale, hn::Set(d, 1.0)));
-}
 
 // Whether all are above 0 and below infinity.
 template <class V>
@@ -179,26 +52,6 @@ void LogVectors(const float* x, float* out, int64_t n) {
         return y;
       },
       out, n, ArraySource<float>{x});
-}
-
-// below (e^(x / divisor) - 1) where x <= 0, above x elsewhere
-void ExpLinearVectors(const float* x, float negative, float divisor, float scale, float* out,
-                      int64_t n) {
-  const Doubles d;
-  const auto above = hn::Set(d, static_cast<double>(scale));
-  const auto below = hn::Set(d, static_cast<double>(negative) * scale);
-  const auto map = [&](auto divide) HWY_ATTR {
-    MapDoubles(
-        [&](auto floats) HWY_ATTR {
-          const auto a = Widened(floats);
-          const auto y = hn::Mul(below, ExpMinus1Of(divide(a)));
-          return hn::IfThenElse(hn::Gt(a, hn::Zero(Doubles())), hn::Mul(above, a), y);
-        },
-        out, n, ArraySource<float>{x});
-  };
-  if (divisor == 1) return map([](auto a) HWY_ATTR { return a; });
-  const auto by = hn::Set(d, static_cast<double>(divisor));
-  map([&](auto a) HWY_ATTR { return hn::Div(a, by); });
 }
 
 // x^y of any x and y, as C's pow has it.
@@ -307,10 +160,6 @@ HWY_EXPORT(ExpVectors);
 void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpVectors)(x, out, n); }
 HWY_EXPORT(LogVectors);
 void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogVectors)(x, out, n); }
-HWY_EXPORT(ExpLinearVectors);
-void ExpLinear(const float* x, float negative, float divisor, float scale, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(ExpLinearVectors)(x, negative, divisor, scale, out, n);
-}
 HWY_EXPORT(PowToFloats);
 void Pow(const float* x, int64_t x_step, const float* y, int64_t y_step, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(PowToFloats)(x, x_step, y, y_step, out, n);

@@ -65,6 +65,25 @@ const Function kFunctions[] = {
     {"Gelu", vector_math::Gelu,
      [](double x) { return 0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1); }, 0.58},
     {"GeluTanh", vector_math::GeluTanh, GeluTanhOf, 0.54},
+    {"Swish", [](const float* x, float* out, int64_t n) { vector_math::Swish(x, 1, out, n); },
+     [](double x) { return x / (1 + std::exp(-x)); }, 0.5001},
+    // 0 where x is -0: e^x - 1 as written.
+    {"Elu",
+     [](const float* x, float* out, int64_t n) { vector_math::ExpLinear(x, 1, 1, 1, out, n); },
+     [](double x) { return x > 0 ? x : std::expm1(x) + 0.0; }, 0.5001, false, 1},
+    {"Celu",
+     [](const float* x, float* out, int64_t n) {
+       vector_math::ExpLinear(x, 1.5F, 1.5F, 1, out, n);
+     },
+     [](double x) { return x > 0 ? x : 1.5 * std::expm1(x / 1.5) + 0.0; }, 0.5001, false, 1},
+    {"Selu",
+     [](const float* x, float* out, int64_t n) {
+       vector_math::ExpLinear(x, 1.67326F, 1, 1.0507F, out, n);
+     },
+     [](double x) {
+       return double{1.0507F} * (x > 0 ? x : double{1.67326F} * std::expm1(x) + 0.0);
+     },
+     0.5001},
     {"Mish", vector_math::Mish, [](double x) { return x * std::tanh(SoftplusOf(x)); }, 0.5002},
 };
 
