@@ -250,6 +250,23 @@ TEST(VectorMath, PowLikeTheLibrary) {
   });
 }
 
+TEST(VectorMath, PowersAreTheSameByEveryTarget) {
+  std::vector<float> x;
+  std::vector<float> y;
+  for (uint32_t i = 0; i < 20003; ++i) {
+    x.push_back(std::bit_cast<float>(i * 214013U));
+    y.push_back(static_cast<float>(i % 777) / 64 - 6);
+  }
+  const auto n = static_cast<int64_t>(x.size());
+  std::vector<float> expected(x.size());
+  vector_math::Pow(x.data(), 1, y.data(), 1, expected.data(), n);
+  ForEachTarget([&] {
+    std::vector<float> power(x.size());
+    vector_math::Pow(x.data(), 1, y.data(), 1, power.data(), n);
+    EXPECT_EQ(BitsOf(power), BitsOf(expected));
+  });
+}
+
 // Exponents that are computed without a logarithm.
 TEST(VectorMath, SimplePowersLikeTheLibrary) {
   std::vector<float> x = {0, -0.0F, kInf, -kInf, kNan};
