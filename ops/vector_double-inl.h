@@ -63,6 +63,25 @@ inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// x y + z, and z - x y, where x y is exact, so that all machines give the same; or where it is the
+// same to the result, as at the use.
+template <class V>
+ONNX_RUN_INLINE V FmaOfExact(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(x, y, z);
+#else
+  return hn::Add(hn::Mul(x, y), z);
+#endif
+}
+template <class V>
+ONNX_RUN_INLINE V NegFmaOfExact(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::NegMulAdd(x, y, z);
+#else
+  return hn::Sub(z, hn::Mul(x, y));
+#endif
+}
+
 // table[index mod 16]. The table is aligned to 64 bytes.
 template <class D, class VI>
 ONNX_RUN_INLINE hn::Vec<D> LookUp16(D d, const hn::TFromD<D> (&table)[16], VI index) {
@@ -79,8 +98,8 @@ ONNX_RUN_INLINE hn::Vec<D> LookUp16(D d, const hn::TFromD<D> (&table)[16], VI in
 #endif
 }
 
-// log2(x) to a relative error of 2^-44, for normal positive x.
-template <class V>
+// log2(x) to a relative error of 2^-44, for normal positive x; `kFloat` says that x is a float.
+template <bool kFloat = false, class V>
 ONNX_RUN_INLINE V Log2Of(V x) {
   const hn::DFromV<V> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -93,7 +112,9 @@ ONNX_RUN_INLINE V Log2Of(V x) {
       hn::Set(d, 0x1p52 + 1023));
   const V m = hn::BitCast(
       d, hn::Add(hn::And(offset, hn::Set(du, (uint64_t{1} << 52) - 1)), hn::Set(du, kLeast)));
-  const V r = hn::Sub(hn::Mul(m, LookUp16(d, kInverse, index)), hn::Set(d, 1.0));
+  const V c = LookUp16(d, kInverse, index);
+  const V minus1 = hn::Set(d, -1.0);
+  const V r = kFloat ? FmaOfExact(m, c, minus1) : hn::Add(hn::Mul(m, c), minus1);
   // log2(1 + r) / r
   const auto pair = [&](double c0, double c1)
                         HWY_ATTR { return hn::Add(hn::Mul(hn::Set(d, c1), r), hn::Set(d, c0)); };

@@ -42,7 +42,7 @@ void LogVectors(const float* x, float* out, int64_t n) {
       [](auto floats) HWY_ATTR {
         const Doubles d;
         const auto a = Widened(floats);
-        auto y = hn::Mul(Log2Of(a), hn::Set(d, kLn2));
+        auto y = hn::Mul(Log2Of<true>(a), hn::Set(d, kLn2));
         if (HWY_UNLIKELY(!AllPositive(floats))) {
           y = hn::IfThenElse(hn::Lt(a, hn::Set(d, kInfinity)), y, a);  // NaN too
           y = hn::IfThenElse(hn::Eq(a, hn::Zero(d)), hn::Set(d, -kInfinity), y);
@@ -62,7 +62,7 @@ ONNX_RUN_INLINE V AnyPower(V x, V y) {
   const V one = hn::Set(d, 1.0);
   const V infinity = hn::Set(d, kInfinity);
   const V a = hn::Abs(x);
-  V log = hn::IfThenElse(hn::Lt(a, infinity), Log2Of(a), a);  // NaN too
+  V log = hn::IfThenElse(hn::Lt(a, infinity), Log2Of<true>(a), a);  // NaN too
   log = hn::IfThenElse(hn::Eq(a, zero), hn::Neg(infinity), log);
   V power = Exp2Of(hn::Mul(y, log));
   power = hn::IfThenElse(hn::Eq(a, one), one, power);
@@ -83,7 +83,7 @@ struct PowFunction {
     const bool finite = hn::AllTrue(
         dy, hn::Lt(hn::Abs(given_y), hn::Set(dy, std::numeric_limits<hn::TFromV<VY>>::infinity())));
     if (HWY_UNLIKELY(!AllPositive(floats) || !finite)) return AnyPower(x, y);
-    return Exp2Of(hn::Mul(y, Log2Of(x)));
+    return Exp2Of(hn::Mul(y, Log2Of<true>(x)));
   }
 };
 

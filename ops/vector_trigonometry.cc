@@ -54,11 +54,12 @@ ONNX_RUN_INLINE V ReducedSin(V r, V z) {
 template <class V>
 ONNX_RUN_INLINE V LessMultiple(V x, V multiple, double of, double of_low) {
   const hn::DFromV<V> d;
-  return hn::Sub(hn::Sub(x, hn::Mul(multiple, hn::Set(d, of))),
-                 hn::Mul(multiple, hn::Set(d, of_low)));
+  return hn::Sub(NegFmaOfExact(multiple, hn::Set(d, of), x), hn::Mul(multiple, hn::Set(d, of_low)));
 }
 
-// The following are right for |x| < kManyTurns. An odd number of half turns changes the sign.
+// The following are right for |x| < kManyTurns. An odd number of half turns changes the sign. It
+// may be one more or less on some machine where x is half way between two, but the result is +-1
+// there.
 struct SinFunction {
   static double Library(double x) { return std::sin(x); }
   template <class V>
@@ -66,7 +67,7 @@ struct SinFunction {
     const hn::DFromV<V> d;
     const hn::RebindToUnsigned<decltype(d)> du;
     const V rounder = hn::Set(d, kRounder);
-    const V shifted = hn::Add(hn::Mul(x, hn::Set(d, kInversePi)), rounder);
+    const V shifted = FmaOfExact(x, hn::Set(d, kInversePi), rounder);
     const V r = LessMultiple(x, hn::Sub(shifted, rounder), kPi, kPiLow);
     const V sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, shifted)));
     return hn::Xor(ReducedSin(r, hn::Mul(r, r)), sign);
@@ -81,10 +82,8 @@ struct CosFunction {
     const hn::RebindToUnsigned<decltype(d)> du;
     const V rounder = hn::Set(d, kRounder);
     const V half = hn::Set(d, 0.5);
-    const V shifted = hn::Add(hn::Sub(hn::Mul(x, hn::Set(d, kInversePi)), half), rounder);
-    const V multiple = hn::Add(hn::Sub(shifted, rounder), half);
-    const V r = hn::Add(hn::Sub(hn::Mul(multiple, hn::Set(d, kPi)), x),
-                        hn::Mul(multiple, hn::Set(d, kPiLow)));
+    const V shifted = hn::Add(FmaOfExact(x, hn::Set(d, kInversePi), half), rounder);
+    const V r = LessMultiple(x, hn::Sub(hn::Sub(shifted, rounder), half), kPi, kPiLow);
     const V sign = hn::BitCast(d, hn::ShiftLeft<63>(hn::BitCast(du, shifted)));
     return hn::Xor(ReducedSin(r, hn::Mul(r, r)), sign);
   }
