@@ -270,31 +270,27 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status RunNarrow(absl::Span<const Tensor* const> i
   return Convert(computed, ComputeType(type), output.mutable_data(), type, output.size(), convert);
 }
 
-// One run of the loop where nothing has to be laid out or shared out: most nodes of a model whose
-// tensors are small. False: it is not that simple.
-absl::StatusOr<bool> RunAtOnce(absl::Span<const Tensor* const> inputs, Tensor& output,
-                               ElementLoop loop, const ElementwiseOptions& options) {
-  if (output.size() > options.grain || inputs.size() > kSimpleInputs) return false;
+// Whether one run of the loop is all, nothing has to be laid out or shared out: most nodes of a
+// model whose tensors are small.
+enum class AtOnce { kNo, kAsStored, kNarrow };
+AtOnce RunsAtOnce(absl::Span<const Tensor* const> inputs, const Tensor& output,
+                  const ElementwiseOptions& options, SimpleInputs& simple) {
+  if (output.size() > options.grain || inputs.size() > kSimpleInputs) return AtOnce::kNo;
   bool packed = IsSubByte(output.type());
   bool narrow = NeedsWidening(output.type());
-  SimpleInputs simple;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = *inputs[i];
     // As many elements as the output: not broadcast but for dimensions of 1.
     const bool whole = input.size() == output.size();
-    if (!whole && input.size() != 1) return false;
+    if (!whole && input.size() != 1) return AtOnce::kNo;
     packed |= IsSubByte(input.type());
     narrow |= NeedsWidening(input.type());
     simple.pointers[i] = input.data();
     simple.steps[i] = whole ? 1 : 0;
   }
-  if (options.as_bits ? packed : narrow) {
-    if (options.as_bits || output.size() > kBlock) return false;
-    RETURN_IF_ERROR(RunNarrow(inputs, simple, output, loop, options.convert));
-    return true;
-  }
-  loop({simple.pointers, simple.steps, output.mutable_data(), output.size()});
-  return true;
+  if (options.as_bits) return packed ? AtOnce::kNo : AtOnce::kAsStored;
+  if (!narrow) return AtOnce::kAsStored;
+  return output.size() <= kBlock ? AtOnce::kNarrow : AtOnce::kNo;
 }
 
 bool SameDims(const Dims& a, const Dims& b) {
@@ -351,8 +347,14 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const
 absl::Status ElementwiseInto(KernelContext& context, absl::Span<const Tensor* const> inputs,
                              Tensor& output, ElementLoop loop, const ElementwiseOptions& options) {
   if (output.size() == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool done, RunAtOnce(inputs, output, loop, options));
-  if (done) return absl::OkStatus();
+  SimpleInputs simple;
+  switch (RunsAtOnce(inputs, output, options, simple)) {
+    case AtOnce::kNo: break;
+    case AtOnce::kAsStored:
+      loop({simple.pointers, simple.steps, output.mutable_data(), output.size()});
+      return absl::OkStatus();
+    case AtOnce::kNarrow: return RunNarrow(inputs, simple, output, loop, options.convert);
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!IsSubByte(inputs[i]->type()) || inputs[i]->size() == output.size()) continue;
     // A packed input that is broadcast: few elements, most likely.
