@@ -182,17 +182,53 @@ double ExpSumVectors(const float* x, float shift, float* out, int64_t n) {
   return lanes[0];
 }
 
+// (l0 + l4) + (l2 + l6) + ...: halves are added to one another.
+template <class V>
+ONNX_RUN_INLINE double SumOfHalves(V v) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(v);
+#else
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) > 2) {
+    const hn::Half<decltype(d)> half;
+    return SumOfHalves(hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    return hn::GetLane(hn::Add(v, hn::Shuffle01(v)));
+  }
+#endif
+}
+template <int kN>
+void ExpSumsOfWhole(const float* x, const float* shifts, float* out, double* sums, int64_t rows) {
+  const Doubles d;
+  const Floats df;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Doubles()));
+  constexpr int kVectors = kN / kLanes;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto shift = hn::Set(d, static_cast<double>(shifts[r]));
+    hn::Vec<Doubles> e[kVectors];
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = r * kN + i * kLanes;
+      e[i] = ExpOf(hn::Sub(Widened(hn::LoadU(df, x + at)), shift));
+      hn::StoreU(Narrowed(e[i]), df, out + at);
+    }
+#pragma GCC unroll 8
+    for (int width = kVectors / 2; width > 0; width /= 2) {
+#pragma GCC unroll 32
+      for (int i = 0; i < width; ++i) e[i] = hn::Add(e[i], e[i + width]);
+    }
+    sums[r] = SumOfHalves(e[0]);
+  }
+}
+
 // Rows are padded with what becomes 0, and leaves the sums as they are.
-template <int kPitch, bool kFull>
+template <int kPitch>
 ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* out, double* sums,
-                                   int64_t rows, int64_t given_n) {
+                                   int64_t rows, int64_t n) {
   constexpr int64_t kElements = 256;
   constexpr int64_t kRows = kElements / kPitch;
-  const int64_t n = kFull ? kPitch : given_n;
   HWY_ALIGN double e[kElements];
-  if (!kFull) {
-    for (double& padding : e) padding = -std::numeric_limits<double>::infinity();
-  }
+  for (double& padding : e) padding = -kInfinity;
   for (int64_t row = 0; row < rows; row += kRows) {
     const int64_t some = rows - row < kRows ? rows - row : kRows;
     for (int64_t r = 0; r < some; ++r) {
@@ -216,17 +252,15 @@ ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* o
         for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
       }
       sums[row + r] = lanes[0];
-      if (!kFull) {
-        for (int64_t j = n; j < kPitch; ++j) lanes[j] = -std::numeric_limits<double>::infinity();
-      }
+      for (int64_t j = n; j < kPitch; ++j) lanes[j] = -kInfinity;
     }
   }
 }
 template <int kPitch>
 void ExpSumsOfPitch(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
                     int64_t n) {
-  if (n == kPitch) return ExpSumsPadded<kPitch, true>(x, shifts, out, sums, rows, n);
-  ExpSumsPadded<kPitch, false>(x, shifts, out, sums, rows, n);
+  if (n == kPitch) return ExpSumsOfWhole<kPitch>(x, shifts, out, sums, rows);
+  ExpSumsPadded<kPitch>(x, shifts, out, sums, rows, n);
 }
 void ExpSumsLoop(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
                  int64_t n) {
