@@ -200,6 +200,7 @@ TEST(VectorMath, Exhaustive) {
 // All NaNs are one.
 std::vector<uint32_t> BitsOf(const std::vector<float>& values) {
   std::vector<uint32_t> bits;
+  bits.reserve(values.size());
   for (const float value : values) {
     bits.push_back(std::bit_cast<uint32_t>(std::isnan(value) ? kNan : value));
   }
