@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 
@@ -238,29 +239,58 @@ class Engine {
   bool blocked_;
 };
 
-// One run of the loop where nothing has to be converted, laid out or shared out: most nodes of a
-// model whose tensors are small. False: it is not that simple.
-bool RunAtOnce(absl::Span<const Tensor* const> inputs, Tensor& output, ElementLoop loop,
-               const ElementwiseOptions& options) {
-  constexpr size_t kInputs = 4;
-  const auto as_stored = [&options](ElementType type) {
-    return options.as_bits ? !IsSubByte(type) : !NeedsWidening(type);
-  };
-  if (output.size() > options.grain || inputs.size() > kInputs || !as_stored(output.type())) {
-    return false;
+// How the loop reads inputs of the output's size or of one element.
+constexpr size_t kSimpleInputs = 4;
+struct SimpleInputs {
+  const void* pointers[kSimpleInputs];
+  int64_t steps[kSimpleInputs];
+};
+
+// Nodes whose elements fit into one block, some of which have to be converted. The blocks are on
+// the stack: an allocation would cost more than the rest.
+ABSL_ATTRIBUTE_NOINLINE absl::Status RunNarrow(absl::Span<const Tensor* const> inputs,
+                                               SimpleInputs simple, Tensor& output,
+                                               ElementLoop loop, const ConvertOptions& convert) {
+  constexpr int64_t kBlockBytes = kBlock * 4;  // what is narrow is computed in float or a byte
+  alignas(64) char blocks[kSimpleInputs + 1][kBlockBytes];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ElementType type = inputs[i]->type();
+    if (!NeedsWidening(type)) continue;
+    RETURN_IF_ERROR(Convert(simple.pointers[i], type, blocks[i], ComputeType(type),
+                            simple.steps[i] == 0 ? 1 : output.size()));
+    simple.pointers[i] = blocks[i];
   }
-  const void* pointers[kInputs];
-  int64_t steps[kInputs];
+  const ElementType type = output.type();
+  if (!NeedsWidening(type)) {
+    loop({simple.pointers, simple.steps, output.mutable_data(), output.size()});
+    return absl::OkStatus();
+  }
+  char* const computed = blocks[kSimpleInputs];
+  loop({simple.pointers, simple.steps, computed, output.size()});
+  return Convert(computed, ComputeType(type), output.mutable_data(), type, output.size(), convert);
+}
+
+// Whether one run of the loop is all, nothing has to be laid out or shared out: most nodes of a
+// model whose tensors are small.
+enum class AtOnce { kNo, kAsStored, kNarrow };
+AtOnce RunsAtOnce(absl::Span<const Tensor* const> inputs, const Tensor& output,
+                  const ElementwiseOptions& options, SimpleInputs& simple) {
+  if (output.size() > options.grain || inputs.size() > kSimpleInputs) return AtOnce::kNo;
+  bool packed = IsSubByte(output.type());
+  bool narrow = NeedsWidening(output.type());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = *inputs[i];
     // As many elements as the output: not broadcast but for dimensions of 1.
     const bool whole = input.size() == output.size();
-    if ((!whole && input.size() != 1) || !as_stored(input.type())) return false;
-    pointers[i] = input.data();
-    steps[i] = whole ? 1 : 0;
+    if (!whole && input.size() != 1) return AtOnce::kNo;
+    packed |= IsSubByte(input.type());
+    narrow |= NeedsWidening(input.type());
+    simple.pointers[i] = input.data();
+    simple.steps[i] = whole ? 1 : 0;
   }
-  loop({pointers, steps, output.mutable_data(), output.size()});
-  return true;
+  if (options.as_bits) return packed ? AtOnce::kNo : AtOnce::kAsStored;
+  if (!narrow) return AtOnce::kAsStored;
+  return output.size() <= kBlock ? AtOnce::kNarrow : AtOnce::kNo;
 }
 
 bool SameDims(const Dims& a, const Dims& b) {
@@ -317,7 +347,14 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const
 absl::Status ElementwiseInto(KernelContext& context, absl::Span<const Tensor* const> inputs,
                              Tensor& output, ElementLoop loop, const ElementwiseOptions& options) {
   if (output.size() == 0) return absl::OkStatus();
-  if (RunAtOnce(inputs, output, loop, options)) return absl::OkStatus();
+  SimpleInputs simple;
+  switch (RunsAtOnce(inputs, output, options, simple)) {
+    case AtOnce::kNo: break;
+    case AtOnce::kAsStored:
+      loop({simple.pointers, simple.steps, output.mutable_data(), output.size()});
+      return absl::OkStatus();
+    case AtOnce::kNarrow: return RunNarrow(inputs, simple, output, loop, options.convert);
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!IsSubByte(inputs[i]->type()) || inputs[i]->size() == output.size()) continue;
     // A packed input that is broadcast: few elements, most likely.

@@ -39,54 +39,70 @@ T Truncate(double x) {
   return std::numeric_limits<T>::lowest();
 }
 
-template <typename T>
-void FloatPowLoop(const ElementRun& run) {
-  const double* exponent = run.Input<double>(1);
-  // The commonest. A float's square is exact in double, and its cube rounded far below float's
-  // last place.
-  if (run.steps[1] == 0 && *exponent == 2.0) {
-    return UnaryLoop<T, T>([](T x) { return Truncate<T>(static_cast<double>(x) * x); }, run);
+// A power that all elements are raised to. Y is int64_t or double.
+template <typename T, typename Y>
+struct PowerOp {
+  static constexpr int64_t kGrain = std::is_same_v<T, float> ? 8192 : kExpensiveGrain;
+  Y y;
+  T operator()(T x) const {
+    if constexpr (std::is_integral_v<Y>) {
+      return PowerOfInteger(x, y);
+    } else {
+      const double base = static_cast<double>(x);
+      return Truncate<T>(y == 2 ? base * base : std::pow(base, y));
+    }
   }
+  void Loop(const T* x, T* out, int64_t n) const requires std::is_same_v<T, float> {
+    vector_math::Pow(x, 1, &y, 0, out, n);
+  }
+};
+template <typename T, typename Y>
+void PowLoop(const ElementRun& run) {
   if constexpr (std::is_same_v<T, float>) {
-    if (run.steps[1] == 0 && *exponent == 3.0) {
-      return UnaryLoop<float, float>(
-          [](float x) { return static_cast<float>(static_cast<double>(x) * x * x); }, run);
+    vector_math::Pow(run.Input<T>(0), run.steps[0], run.Input<Y>(1), run.steps[1], run.Output<T>(),
+                     run.n);
+  } else if constexpr (std::is_integral_v<Y>) {
+    BinaryLoop<T, Y, T>([](T x, Y y) { return PowerOfInteger(x, y); }, run);
+  } else {
+    BinaryLoop<T, Y, T>([](T x, Y y) { return Truncate<T>(std::pow(static_cast<double>(x), y)); },
+                        run);
+  }
+}
+
+// Exponents are computed as Y.
+template <typename T, typename Y>
+absl::Status PowTo(const Tensor& exponent, KernelContext& context) {
+  constexpr ElementType kType = std::is_integral_v<Y> ? ElementType::kInt64 : ElementType::kDouble;
+  const Tensor& base = context.input(0);
+  if (exponent.size() == 1 && exponent.rank() <= base.rank()) {
+    PowerOp<T, Y> op;
+    if (exponent.type() == ElementType::kFloat) {  // by far the commonest
+      op.y = static_cast<Y>(*static_cast<const float*>(exponent.data()));
+    } else {
+      RETURN_IF_ERROR(Convert(exponent.data(), exponent.type(), &op.y, kType, 1));
     }
-    if (run.steps[1] == 0 && *exponent == 0.5) {  // unlike sqrt, +0 of -0 and infinity of -infinity
-      return UnaryLoop<float, float>(
-          [](float x) {
-            const float root = std::sqrt(x) + 0.0F;
-            return x == -std::numeric_limits<float>::infinity() ? -x : root;
-          },
-          run);
-    }
-    if (run.steps[0] != 0) {
-      return vector_math::Pow(run.Input<float>(0), exponent, run.steps[1], run.Output<float>(),
-                              run.n);
+    return RunUnaryIn<T>(op, context);
+  }
+  const ElementwiseOptions options{.grain = PowerOp<T, Y>::kGrain};
+  if constexpr (std::is_same_v<T, float>) {
+    if (ComputeType(exponent.type()) == ElementType::kFloat) {
+      const Tensor* inputs[] = {&base, &exponent};
+      return Elementwise(context, inputs, base.type(), PowLoop<T, float>, options);
     }
   }
-  BinaryLoop<T, double, T>(
-      [](T x, double y) { return Truncate<T>(std::pow(static_cast<double>(x), y)); }, run);
-}
-template <typename T>
-void IntegerPowLoop(const ElementRun& run) {
-  BinaryLoop<T, int64_t, T>([](T x, int64_t y) { return PowerOfInteger(x, y); }, run);
+  ASSIGN_OR_RETURN(const Tensor y, ConvertTensor(context, exponent, kType));
+  const Tensor* inputs[] = {&base, &y};
+  return Elementwise(context, inputs, base.type(), PowLoop<T, Y>, options);
 }
 
 absl::Status PowOf(const Tensor& exponent, KernelContext& context) {
-  const Tensor& base = context.input(0);
-  const bool integers = IsInteger(base.type()) && IsInteger(exponent.type());
-  ASSIGN_OR_RETURN(
-      const Tensor y,
-      ConvertTensor(context, exponent, integers ? ElementType::kInt64 : ElementType::kDouble));
-  const Tensor* inputs[] = {&base, &y};
-  return VisitType(Types<float, double, int32_t, int64_t>(), base.type(), [&]<typename T>(Tag<T>) {
-    const ElementwiseOptions options{.grain = kExpensiveGrain};
-    if constexpr (std::is_integral_v<T>) {
-      if (integers) return Elementwise(context, inputs, base.type(), IntegerPowLoop<T>, options);
-    }
-    return Elementwise(context, inputs, base.type(), FloatPowLoop<T>, options);
-  });
+  return VisitType(Types<float, double, int32_t, int64_t>(), context.input(0).type(),
+                   [&]<typename T>(Tag<T>) {
+                     if constexpr (std::is_integral_v<T>) {
+                       if (IsInteger(exponent.type())) return PowTo<T, int64_t>(exponent, context);
+                     }
+                     return PowTo<T, double>(exponent, context);
+                   });
 }
 absl::Status Pow(KernelContext& context) { return PowOf(context.input(1), context); }
 absl::Status OldPow(const OldBroadcast& attributes, KernelContext& context) {

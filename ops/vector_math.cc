@@ -1,5 +1,4 @@
-// Plain loops over branch-free functions of one double. Highway compiles this file once for each
-// instruction set, the compiler vectorises the loops, and the machine picks one when it runs.
+// What is made of exponentials and logarithms, in double.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/vector_math.cc"
 // Two are enough beside the one that every machine has.
@@ -19,121 +18,136 @@ HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
 
-ONNX_RUN_INLINE double SigmoidOf(double x) { return 1.0 / (1.0 + ExpOf(-x)); }
-ONNX_RUN_INLINE double SinhOf(double x) {
-  const double m = ExpMinus1Of(x < 0 ? -x : x);  // m / (m + 1) = 1 - e^-|x|
-  return WithSign(0.5 * (m + m / (m + 1.0)), x);
-}
-ONNX_RUN_INLINE double CoshOf(double x) {
-  const double e = ExpOf(x < 0 ? -x : x);
-  return 0.5 * (e + 1.0 / e);
-}
-ONNX_RUN_INLINE double AsinhOf(double x) {
-  const double a = x < 0 ? -x : x;
-  const double z = x * x;
-  // log(1 + u) loses what is small in 1 + u
-  const double u = a + z / (1.0 + std::sqrt(z + 1.0));
-  const double near0 = a - a * z * (0x1.5555555555555p-3 - z * 0x1.3333333333333p-4);
-  double y = LogOf(1.0 + u);
-  y = a < std::numeric_limits<double>::infinity() ? y : a;
-  return WithSign(a < 0x1p-8 ? near0 : y, x);
-}
-ONNX_RUN_INLINE double AcoshOf(double x) {
-  const double y = LogOf(x + std::sqrt((x - 1.0) * (x + 1.0)));
-  return x < 1.0 ? std::numeric_limits<double>::quiet_NaN() : y;
-}
-ONNX_RUN_INLINE double AtanhOf(double x) {
-  const double a = x < 0 ? -x : x;
-  const double z = x * x;
-  const double near0 =
-      a + a * z * (0x1.5555555555555p-2 + z * (0x1.999999999999ap-3 + z * 0x1.2492492492492p-3));
-  const double y = 0.5 * LogOf((1.0 + a) / (1.0 - a));
-  return WithSign(a < 0x1p-6 ? near0 : y, x);
-}
-
-// What C's pow asks of the exponent: 1 where a negative base has a power, else NaN; the sign bit
-// where it is odd.
-struct Exponent {
-  double y;
-  double of_negative;
-  uint64_t sign;
-};
-ONNX_RUN_INLINE Exponent ExponentOf(double y) {
-  const double whole = std::trunc(y);
-  const double half = std::trunc(0.5 * y);
-  return {y, whole == y ? 1.0 : std::numeric_limits<double>::quiet_NaN(),
-          whole == y && half + half != y ? uint64_t{1} << 63 : uint64_t{0}};
-}
-ONNX_RUN_INLINE double PowOf(double x, const Exponent& exponent) {
-  const double a = x < 0 ? -x : x;
-  double scale = x < 0 ? exponent.of_negative : 1.0;
-  scale = a < std::numeric_limits<double>::infinity() ? scale : 1.0;
-  double power = ExpOf(exponent.y * LogOf(a));
-  power = a == 1.0 ? 1.0 : power;
-  power = std::bit_cast<double>(std::bit_cast<uint64_t>(power * scale) |
-                                (std::bit_cast<uint64_t>(x) & exponent.sign));
-  return exponent.y == 0 ? 1.0 : power;
-}
-
-ONNX_RUN_INLINE double SoftplusOf(double x) {
-  const double t = ExpOf(x < 0 ? x : -x);
-  const double near0 = t - t * t * (0.5 - t * 0x1.5555555555555p-2);
-  const double log1p = t < 0x1p-13 ? near0 : LogOfPositive(1.0 + t);
-  return (x < 0 ? 0 : x) + log1p;
-}
-
-ONNX_RUN_INLINE double MishOf(double x) {
-  const double e = ExpOf(x > 40.0 ? 40.0 : x);
-  const double q = e * (e + 2.0);
-  return x * (q / (q + 2.0));  // tanh(log(1 + e))
-}
-
-// HWY_EXPORT takes functions that are not templates.
-void ExpLoop(const float* x, float* out, int64_t n) { Loop<ExpOf>(x, out, n); }
-void LogLoop(const float* x, float* out, int64_t n) { Loop<LogOf>(x, out, n); }
-void SinhLoop(const float* x, float* out, int64_t n) { Loop<SinhOf>(x, out, n); }
-void CoshLoop(const float* x, float* out, int64_t n) { Loop<CoshOf>(x, out, n); }
-void AsinhLoop(const float* x, float* out, int64_t n) { Loop<AsinhOf>(x, out, n); }
-void AcoshLoop(const float* x, float* out, int64_t n) { Loop<AcoshOf>(x, out, n); }
-void AtanhLoop(const float* x, float* out, int64_t n) { Loop<AtanhOf>(x, out, n); }
-void SoftplusLoop(const float* x, float* out, int64_t n) { Loop<SoftplusOf>(x, out, n); }
-void MishLoop(const float* x, float* out, int64_t n) { Loop<MishOf>(x, out, n); }
-
-struct PowFunction {
-  Exponent exponent;
-  ONNX_RUN_INLINE double operator()(double x) const { return PowOf(x, exponent); }
-};
-void PowLoop(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
-  if (y_step == 0) {
-    Map(PowFunction{ExponentOf(*y)}, x, out, n);
-    return;
+// Made of the magnitude's, with x's sign.
+struct SinhFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V m = ExpMinus1Of(hn::Abs(x));  // m / (m + 1) = 1 - e^-|x|
+    const V twice = hn::Add(m, hn::Div(m, hn::Add(m, hn::Set(d, 1.0))));
+    return hn::CopySign(hn::Mul(twice, hn::Set(d, 0.5)), x);
   }
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = static_cast<float>(PowOf(static_cast<double>(x[i]), ExponentOf(y[i])));
+};
+struct CoshFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V e = Exp2Of(hn::Mul(hn::Abs(x), hn::Set(d, kLog2e)));
+    return hn::Mul(hn::Add(e, hn::Div(hn::Set(d, 1.0), e)), hn::Set(d, 0.5));
   }
-}
-
+};
+struct AsinhFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V a = hn::Abs(x);
+    const V z = hn::Mul(x, x);
+    const V small =
+        hn::Sub(hn::Set(d, 0x1.5555555555555p-3), hn::Mul(z, hn::Set(d, 0x1.3333333333333p-4)));
+    const V near0 = hn::Sub(a, hn::Mul(hn::Mul(a, z), small));
+    V y = LogOfPositive(hn::Add(a, hn::Sqrt(hn::Add(z, hn::Set(d, 1.0)))));
+    y = hn::IfThenElse(hn::Lt(a, hn::Set(d, kInfinity)), y, a);  // NaN too
+    return hn::CopySign(hn::IfThenElse(hn::Lt(a, hn::Set(d, 0x1p-8)), near0, y), x);
+  }
+};
+struct AcoshFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V one = hn::Set(d, 1.0);
+    V y = LogOfPositive(hn::Add(x, hn::Sqrt(hn::Mul(hn::Sub(x, one), hn::Add(x, one)))));
+    y = hn::IfThenElse(hn::Lt(x, hn::Set(d, kInfinity)), y, x);
+    return hn::IfThenElse(hn::Lt(x, one), hn::Set(d, kNan), y);
+  }
+};
+struct AtanhFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V one = hn::Set(d, 1.0);
+    const V a = hn::Abs(x);
+    const V z = hn::Mul(x, x);
+    V near0 =
+        hn::Add(hn::Mul(z, hn::Set(d, 0x1.2492492492492p-3)), hn::Set(d, 0x1.999999999999ap-3));
+    near0 = hn::Add(hn::Mul(z, near0), hn::Set(d, 0x1.5555555555555p-2));
+    near0 = hn::Add(hn::Mul(hn::Mul(a, z), near0), a);
+    const V quotient = hn::Div(hn::Add(one, a), hn::Sub(one, a));
+    V y = hn::Mul(LogOfPositive(quotient), hn::Set(d, 0.5));
+    y = hn::IfThenElse(hn::Lt(a, one), y, hn::Set(d, kNan));
+    y = hn::IfThenElse(hn::Eq(a, one), hn::Set(d, kInfinity), y);
+    return hn::CopySign(hn::IfThenElse(hn::Lt(a, hn::Set(d, 0x1p-6)), near0, y), x);
+  }
+};
+struct SoftplusFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V zero = hn::Zero(d);
+    const V t = Exp2Of(hn::Mul(hn::Abs(x), hn::Set(d, -kLog2e)));
+    const V small = hn::Sub(hn::Set(d, 0.5), hn::Mul(t, hn::Set(d, 0x1.5555555555555p-2)));
+    const V near0 = hn::Sub(t, hn::Mul(hn::Mul(t, t), small));
+    const V log1p = hn::IfThenElse(hn::Lt(t, hn::Set(d, 0x1p-13)), near0,
+                                   LogOfPositive(hn::Add(t, hn::Set(d, 1.0))));
+    return hn::Add(MaxOrSecond(zero, x), log1p);
+  }
+};
+struct MishFunction {
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V two = hn::Set(d, 2.0);
+    const V e = ExpOf(MinOrSecond(hn::Set(d, 40.0), x));
+    const V q = hn::Mul(e, hn::Add(e, two));
+    return hn::Mul(x, hn::Div(q, hn::Add(q, two)));  // tanh(log(1 + e))
+  }
+};
 struct SwishFunction {
   double alpha;
-  ONNX_RUN_INLINE double operator()(double x) const { return x * SigmoidOf(alpha * x); }
-};
-void SwishLoop(const float* x, float alpha, float* out, int64_t n) {
-  Map(SwishFunction{alpha}, x, out, n);
-}
-
-struct ExpLinearFunction {
-  double above;
-  double below;
-  double divisor;
-  ONNX_RUN_INLINE double operator()(double x) const {
-    const double y = below * ExpMinus1Of(x / divisor);
-    return x > 0 ? above * x : y;
+  template <class V>
+  ONNX_RUN_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const V z = hn::Mul(x, hn::Set(d, -alpha));
+    const V infinity = hn::Set(d, kInfinity);
+    const V e = hn::IfThenElse(hn::Eq(z, infinity), infinity, ExpOf(z));
+    return hn::Div(x, hn::Add(e, hn::Set(d, 1.0)));
   }
 };
-void ExpLinearLoop(const float* x, float negative, float divisor, float scale, float* out,
-                   int64_t n) {
-  Map(ExpLinearFunction{scale, static_cast<double>(negative) * scale, divisor}, x, out, n);
+template <class Fn>
+ONNX_RUN_INLINE void MapWidened(const Fn& fn, const float* x, float* out, int64_t n) {
+  MapDoubles([&](auto floats) HWY_ATTR { return fn(Widened(floats)); }, out, n,
+             ArraySource<float>{x});
+}
+void SinhVectors(const float* x, float* out, int64_t n) { MapWidened(SinhFunction(), x, out, n); }
+void CoshVectors(const float* x, float* out, int64_t n) { MapWidened(CoshFunction(), x, out, n); }
+void AsinhVectors(const float* x, float* out, int64_t n) { MapWidened(AsinhFunction(), x, out, n); }
+void AcoshVectors(const float* x, float* out, int64_t n) { MapWidened(AcoshFunction(), x, out, n); }
+void AtanhVectors(const float* x, float* out, int64_t n) { MapWidened(AtanhFunction(), x, out, n); }
+void SoftplusVectors(const float* x, float* out, int64_t n) {
+  MapWidened(SoftplusFunction(), x, out, n);
+}
+void MishVectors(const float* x, float* out, int64_t n) { MapWidened(MishFunction(), x, out, n); }
+void SwishVectors(const float* x, float alpha, float* out, int64_t n) {
+  MapWidened(SwishFunction{alpha}, x, out, n);
+}
+
+// below (e^(x / divisor) - 1) where x <= 0, above x elsewhere
+void ExpLinearVectors(const float* x, float negative, float divisor, float scale, float* out,
+                      int64_t n) {
+  const Doubles d;
+  const auto above = hn::Set(d, static_cast<double>(scale));
+  const auto below = hn::Set(d, static_cast<double>(negative) * scale);
+  const auto map = [&](auto divide) HWY_ATTR {
+    MapDoubles(
+        [&](auto floats) HWY_ATTR {
+          const auto a = Widened(floats);
+          const auto y = hn::Mul(below, ExpMinus1Of(divide(a)));
+          return hn::IfThenElse(hn::Gt(a, hn::Zero(Doubles())), hn::Mul(above, a), y);
+        },
+        out, n, ArraySource<float>{x});
+  };
+  if (divisor == 1) return map([](auto a) HWY_ATTR { return a; });
+  const auto by = hn::Set(d, static_cast<double>(divisor));
+  map([&](auto a) HWY_ATTR { return hn::Div(a, by); });
 }
 
 ONNX_RUN_INLINE float ClampToUnit(float x) {  // NaN stays
@@ -149,38 +163,72 @@ void HardSwishLoop(const float* x, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * ClampToUnit(x[i] * (1.0F / 6.0F) + 0.5F);
 }
 
-double ExpSumLoop(const float* x, float shift, float* out, int64_t n) {
-  constexpr int kBlock = 64;
-  double e[kBlock];
-  double lanes[kBlock] = {};
-  int64_t i = 0;
-  for (; i + kBlock <= n; i += kBlock) {
-    for (int j = 0; j < kBlock; ++j) e[j] = ExpOf(static_cast<double>(x[i + j]) - shift);
-    for (int j = 0; j < kBlock; ++j) out[i + j] = static_cast<float>(e[j]);
-    for (int j = 0; j < kBlock; ++j) lanes[j] += e[j];
-  }
-  for (int j = 0; i + j < n; ++j) {
-    e[j] = ExpOf(static_cast<double>(x[i + j]) - shift);
-    out[i + j] = static_cast<float>(e[j]);
-    lanes[j] += e[j];
-  }
-  for (int width = kBlock / 2; width > 0; width /= 2) {
+double ExpSumVectors(const float* x, float shift, float* out, int64_t n) {
+  constexpr int kLanes = 64;  // that are summed up, on every machine
+  HWY_ALIGN double lanes[kLanes] = {};
+  int64_t at = 0;
+  MapDoubles(
+      [&](auto floats) HWY_ATTR {
+        const Doubles d;
+        const auto e = ExpOf(hn::Sub(Widened(floats), hn::Set(d, static_cast<double>(shift))));
+        hn::Store(hn::Add(hn::Load(d, lanes + at), e), d, lanes + at);
+        at = (at + static_cast<int64_t>(hn::Lanes(d))) % kLanes;
+        return e;
+      },
+      out, n, ArraySource<float>{x, -std::numeric_limits<float>::infinity()});
+  for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
   }
   return lanes[0];
 }
 
+// (l0 + l4) + (l2 + l6) + ...: halves are added to one another.
+template <class V>
+ONNX_RUN_INLINE double SumOfHalves(V v) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(v);
+#else
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) > 2) {
+    const hn::Half<decltype(d)> half;
+    return SumOfHalves(hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    return hn::GetLane(hn::Add(v, hn::Shuffle01(v)));
+  }
+#endif
+}
+template <int kN>
+void ExpSumsOfWhole(const float* x, const float* shifts, float* out, double* sums, int64_t rows) {
+  const Doubles d;
+  const Floats df;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Doubles()));
+  constexpr int kVectors = kN / kLanes;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto shift = hn::Set(d, static_cast<double>(shifts[r]));
+    hn::Vec<Doubles> e[kVectors];
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = r * kN + i * kLanes;
+      e[i] = ExpOf(hn::Sub(Widened(hn::LoadU(df, x + at)), shift));
+      hn::StoreU(Narrowed(e[i]), df, out + at);
+    }
+#pragma GCC unroll 8
+    for (int width = kVectors / 2; width > 0; width /= 2) {
+#pragma GCC unroll 32
+      for (int i = 0; i < width; ++i) e[i] = hn::Add(e[i], e[i + width]);
+    }
+    sums[r] = SumOfHalves(e[0]);
+  }
+}
+
 // Rows are padded with what becomes 0, and leaves the sums as they are.
-template <int kPitch, bool kFull>
+template <int kPitch>
 ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* out, double* sums,
-                                   int64_t rows, int64_t given_n) {
+                                   int64_t rows, int64_t n) {
   constexpr int64_t kElements = 256;
   constexpr int64_t kRows = kElements / kPitch;
-  const int64_t n = kFull ? kPitch : given_n;
-  double e[kElements];
-  if (!kFull) {
-    for (double& padding : e) padding = -std::numeric_limits<double>::infinity();
-  }
+  HWY_ALIGN double e[kElements];
+  for (double& padding : e) padding = -kInfinity;
   for (int64_t row = 0; row < rows; row += kRows) {
     const int64_t some = rows - row < kRows ? rows - row : kRows;
     for (int64_t r = 0; r < some; ++r) {
@@ -188,7 +236,10 @@ ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* o
       const float* from = x + (row + r) * n;
       for (int64_t j = 0; j < n; ++j) e[r * kPitch + j] = static_cast<double>(from[j]) - shift;
     }
-    for (int64_t i = 0; i < some * kPitch; ++i) e[i] = ExpOf(e[i]);
+    const Doubles d;
+    for (int64_t i = 0; i < some * kPitch; i += static_cast<int64_t>(hn::Lanes(d))) {
+      hn::Store(ExpOf(hn::Load(d, e + i)), d, e + i);
+    }
     for (int64_t r = 0; r < some; ++r) {
       float* to = out + (row + r) * n;
       for (int64_t j = 0; j < n; ++j) to[j] = static_cast<float>(e[r * kPitch + j]);
@@ -201,17 +252,15 @@ ONNX_RUN_INLINE void ExpSumsPadded(const float* x, const float* shifts, float* o
         for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
       }
       sums[row + r] = lanes[0];
-      if (!kFull) {
-        for (int64_t j = n; j < kPitch; ++j) lanes[j] = -std::numeric_limits<double>::infinity();
-      }
+      for (int64_t j = n; j < kPitch; ++j) lanes[j] = -kInfinity;
     }
   }
 }
 template <int kPitch>
 void ExpSumsOfPitch(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
                     int64_t n) {
-  if (n == kPitch) return ExpSumsPadded<kPitch, true>(x, shifts, out, sums, rows, n);
-  ExpSumsPadded<kPitch, false>(x, shifts, out, sums, rows, n);
+  if (n == kPitch) return ExpSumsOfWhole<kPitch>(x, shifts, out, sums, rows);
+  ExpSumsPadded<kPitch>(x, shifts, out, sums, rows, n);
 }
 void ExpSumsLoop(const float* x, const float* shifts, float* out, double* sums, int64_t rows,
                  int64_t n) {
@@ -228,37 +277,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace onnx_run::vector_math {
 
-HWY_EXPORT(ExpLoop);
-void Exp(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpLoop)(x, out, n); }
-HWY_EXPORT(LogLoop);
-void Log(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(LogLoop)(x, out, n); }
-HWY_EXPORT(SinhLoop);
-void Sinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SinhLoop)(x, out, n); }
-HWY_EXPORT(CoshLoop);
-void Cosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(CoshLoop)(x, out, n); }
-HWY_EXPORT(AsinhLoop);
-void Asinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AsinhLoop)(x, out, n); }
-HWY_EXPORT(AcoshLoop);
-void Acosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AcoshLoop)(x, out, n); }
-HWY_EXPORT(AtanhLoop);
-void Atanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanhLoop)(x, out, n); }
-HWY_EXPORT(PowLoop);
-void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(PowLoop)(x, y, y_step, out, n);
-}
-HWY_EXPORT(SoftplusLoop);
+HWY_EXPORT(SinhVectors);
+void Sinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SinhVectors)(x, out, n); }
+HWY_EXPORT(CoshVectors);
+void Cosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(CoshVectors)(x, out, n); }
+HWY_EXPORT(AsinhVectors);
+void Asinh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AsinhVectors)(x, out, n); }
+HWY_EXPORT(AcoshVectors);
+void Acosh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AcoshVectors)(x, out, n); }
+HWY_EXPORT(AtanhVectors);
+void Atanh(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AtanhVectors)(x, out, n); }
+HWY_EXPORT(SoftplusVectors);
 void Softplus(const float* x, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(SoftplusLoop)(x, out, n);
+  HWY_DYNAMIC_DISPATCH(SoftplusVectors)(x, out, n);
 }
-HWY_EXPORT(MishLoop);
-void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishLoop)(x, out, n); }
-HWY_EXPORT(SwishLoop);
+HWY_EXPORT(MishVectors);
+void Mish(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(MishVectors)(x, out, n); }
+HWY_EXPORT(SwishVectors);
 void Swish(const float* x, float alpha, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(SwishLoop)(x, alpha, out, n);
+  HWY_DYNAMIC_DISPATCH(SwishVectors)(x, alpha, out, n);
 }
-HWY_EXPORT(ExpLinearLoop);
+HWY_EXPORT(ExpLinearVectors);
 void ExpLinear(const float* x, float negative, float divisor, float scale, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(ExpLinearLoop)(x, negative, divisor, scale, out, n);
+  HWY_DYNAMIC_DISPATCH(ExpLinearVectors)(x, negative, divisor, scale, out, n);
 }
 HWY_EXPORT(HardSigmoidLoop);
 void HardSigmoid(const float* x, float alpha, float beta, float* out, int64_t n) {
@@ -268,9 +309,9 @@ HWY_EXPORT(HardSwishLoop);
 void HardSwish(const float* x, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(HardSwishLoop)(x, out, n);
 }
-HWY_EXPORT(ExpSumLoop);
+HWY_EXPORT(ExpSumVectors);
 double ExpSum(const float* x, float shift, float* out, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(ExpSumLoop)(x, shift, out, n);
+  return HWY_DYNAMIC_DISPATCH(ExpSumVectors)(x, shift, out, n);
 }
 HWY_EXPORT(ExpSumsLoop);
 void ExpSums(const float* x, const float* shifts, float* out, double* sums, int64_t rows,

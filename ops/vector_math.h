@@ -40,8 +40,9 @@ void ExpLinear(const float* x, float negative, float divisor, float scale, float
 // alpha x + beta between 0 and 1, in float as written; and x times that of alpha = 1/6, beta = 1/2.
 void HardSigmoid(const float* x, float alpha, float beta, float* out, int64_t n);
 void HardSwish(const float* x, float* out, int64_t n);
-// out[i] = x[i]^y[i]; where y_step is 0, x[i]^y[0].
-void Pow(const float* x, const double* y, int64_t y_step, float* out, int64_t n);
+// out[i] = x[i x_step]^y[i y_step]; a step is 0 or 1.
+void Pow(const float* x, int64_t x_step, const float* y, int64_t y_step, float* out, int64_t n);
+void Pow(const float* x, int64_t x_step, const double* y, int64_t y_step, float* out, int64_t n);
 // out[i] = e^(x[i] - shift); returns their sum.
 double ExpSum(const float* x, float shift, float* out, int64_t n);
 // The same for rows of n elements each, 1 <= n <= kShortRow, one behind the other: sums[r], bit for

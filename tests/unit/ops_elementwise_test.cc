@@ -114,6 +114,39 @@ TEST(Elementwise, NarrowFloatsRoundOnce) {
               ElementsAre(0x6801));
 }
 
+// Few elements are converted at once, more in blocks: that makes no difference.
+TEST(Elementwise, NarrowTypesOfAnySize) {
+  std::vector<uint16_t> codes(5000);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i * 40503);
+  for (const ElementType type : {ElementType::kFloat16, ElementType::kBfloat16}) {
+    const auto first = [&](int64_t n, int64_t from) {
+      return Tensor::Of<uint16_t>(type, {n}, absl::MakeConstSpan(codes).subspan(from, n)).value();
+    };
+    const Tensor one = TensorOf<uint16_t>(type, {}, {0x3e01});
+    for (const int64_t n : {1, 31, 1024, 1025}) {
+      const auto expect_same = [&](const char* op, int opset, const std::vector<Value>& few,
+                                   const std::vector<Value>& many) {
+        const std::vector<uint8_t> of_few = ElementsOf<uint8_t>(RunOp(op, opset, few));
+        std::vector<uint8_t> of_many = ElementsOf<uint8_t>(RunOp(op, opset, many));
+        ASSERT_FALSE(of_few.empty());
+        ASSERT_GT(of_many.size(), of_few.size());
+        of_many.resize(of_few.size());
+        EXPECT_EQ(of_few, of_many) << op << " of " << n;
+      };
+      const Tensor a = first(n, 7);
+      const Tensor b = first(n, 0);
+      const Tensor long_a = first(4000, 7);
+      const Tensor long_b = first(4000, 0);
+      expect_same("Sqrt", 13, {a}, {long_a});
+      expect_same("Add", 14, {a, b}, {long_a, long_b});
+      expect_same("Sub", 14, {one, b}, {one, long_b});
+      expect_same("Less", 13, {a, one}, {long_a, one});
+      expect_same("Pow", 15, {a, one}, {long_a, one});
+      expect_same("Pow", 15, {a, b}, {long_a, long_b});
+    }
+  }
+}
+
 TEST(Elementwise, InPlaceReadsBeforeItWrites) {
   static const OpRegistry kRegistry(AllKernels(), &StandardSchemas());
   auto session = Session::Create(ModelBuilder(14)

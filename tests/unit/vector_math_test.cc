@@ -19,6 +19,7 @@
 #include "hwy/targets.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/kernels.h"
+#include "tests/unit/target_test_util.h"
 
 namespace onnx_run {
 namespace {
@@ -64,6 +65,25 @@ const Function kFunctions[] = {
     {"Gelu", vector_math::Gelu,
      [](double x) { return 0.5 * x * std::erfc(-x * 0x1.6a09e667f3bcdp-1); }, 0.58},
     {"GeluTanh", vector_math::GeluTanh, GeluTanhOf, 0.54},
+    {"Swish", [](const float* x, float* out, int64_t n) { vector_math::Swish(x, 1, out, n); },
+     [](double x) { return x / (1 + std::exp(-x)); }, 0.5001},
+    // 0 where x is -0: e^x - 1 as written.
+    {"Elu",
+     [](const float* x, float* out, int64_t n) { vector_math::ExpLinear(x, 1, 1, 1, out, n); },
+     [](double x) { return x > 0 ? x : std::expm1(x) + 0.0; }, 0.5001, false, 1},
+    {"Celu",
+     [](const float* x, float* out, int64_t n) {
+       vector_math::ExpLinear(x, 1.5F, 1.5F, 1, out, n);
+     },
+     [](double x) { return x > 0 ? x : 1.5 * std::expm1(x / 1.5) + 0.0; }, 0.5001, false, 1},
+    {"Selu",
+     [](const float* x, float* out, int64_t n) {
+       vector_math::ExpLinear(x, 1.67326F, 1, 1.0507F, out, n);
+     },
+     [](double x) {
+       return double{1.0507F} * (x > 0 ? x : double{1.67326F} * std::expm1(x) + 0.0);
+     },
+     0.5001},
     {"Mish", vector_math::Mish, [](double x) { return x * std::tanh(SoftplusOf(x)); }, 0.5002},
 };
 
@@ -177,39 +197,94 @@ TEST(VectorMath, Exhaustive) {
   }
 }
 
-// As C's pow, of all kinds of bases and exponents with one another.
+// All NaNs are one.
+std::vector<uint32_t> BitsOf(const std::vector<float>& values) {
+  std::vector<uint32_t> bits;
+  bits.reserve(values.size());
+  for (const float value : values) {
+    bits.push_back(std::bit_cast<uint32_t>(std::isnan(value) ? kNan : value));
+  }
+  return bits;
+}
+
+// As C's pow, of all kinds of bases and exponents with one another, by every target; exponents of
+// their own, one for all, and floats or doubles.
 TEST(VectorMath, PowLikeTheLibrary) {
   std::vector<float> values = {0,     1,      2,        3,     0.5F,  1.5F,   2.5F,   4,     7,
                                1e-3F, 0.999F, 16777215, 1e10F, 3e38F, 1e-45F, 1e-30F, 88.7F, kInf};
   for (size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
   values.push_back(kNan);
   for (int i = 0; i < 200; ++i) values.push_back(std::ldexp(1.0F + i / 200.0F, i % 9 - 4));
-  std::vector<float> x;
-  std::vector<double> y;
-  for (const float base : values) {
-    for (const float exponent : values) {
-      x.push_back(base);
-      y.push_back(exponent);
-    }
-  }
-  std::vector<float> power(x.size());
-  vector_math::Pow(x.data(), y.data(), 1, power.data(), static_cast<int64_t>(x.size()));
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double right = std::pow(static_cast<double>(x[i]), y[i]);
+  const auto n = static_cast<int64_t>(values.size());
+  const auto check = [](float x, double y, float power) {
+    SCOPED_TRACE(std::to_string(x) + " to " + std::to_string(y));
+    const double right = std::pow(static_cast<double>(x), y);
     const float rounded = static_cast<float>(right);
-    float one = 0;
-    vector_math::Pow(&x[i], &y[i], 0, &one, 1);
-    SCOPED_TRACE(std::to_string(x[i]) + " to " + std::to_string(y[i]));
-    ASSERT_EQ(std::isnan(power[i]), std::isnan(right));
-    ASSERT_TRUE(std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(power[i]) ||
-                std::isnan(right));
-    if (std::isnan(right)) continue;
-    ASSERT_EQ(std::signbit(power[i]), std::signbit(right));
+    ASSERT_EQ(std::isnan(power), std::isnan(right));
+    if (std::isnan(right)) return;
+    ASSERT_EQ(std::signbit(power), std::signbit(right));
     if (std::isinf(rounded)) {
-      ASSERT_EQ(power[i], rounded);
+      ASSERT_EQ(power, rounded);
     } else {
-      ASSERT_LE(std::abs(power[i] - right), 0.5002 * UlpOf(right));
+      ASSERT_LE(std::abs(power - right), 0.5002 * UlpOf(right));
     }
+  };
+  ForEachTarget([&] {
+    for (const float value : values) {
+      // This exponent for all bases, in whose memory the result may be; this base for all
+      // exponents.
+      const double exponent = value;
+      std::vector<float> powers = values;
+      vector_math::Pow(powers.data(), 1, &exponent, 0, powers.data(), n);
+      for (int64_t i = 0; i < n; ++i) check(values[i], exponent, powers[i]);
+      vector_math::Pow(&value, 0, values.data(), 1, powers.data(), n);
+      for (int64_t i = 0; i < n; ++i) check(value, values[i], powers[i]);
+
+      const std::vector<float> bases(values.size(), value);
+      const std::vector<double> exponents(values.begin(), values.end());
+      std::vector<float> same(values.size());
+      vector_math::Pow(bases.data(), 1, values.data(), 1, same.data(), n);
+      EXPECT_EQ(BitsOf(same), BitsOf(powers));
+      vector_math::Pow(bases.data(), 1, exponents.data(), 1, same.data(), n);
+      EXPECT_EQ(BitsOf(same), BitsOf(powers));
+    }
+  });
+}
+
+TEST(VectorMath, PowersAreTheSameByEveryTarget) {
+  std::vector<float> x;
+  std::vector<float> y;
+  for (uint32_t i = 0; i < 20003; ++i) {
+    x.push_back(std::bit_cast<float>(i * 214013U));
+    y.push_back(static_cast<float>(i % 777) / 64 - 6);
+  }
+  const auto n = static_cast<int64_t>(x.size());
+  std::vector<float> expected(x.size());
+  vector_math::Pow(x.data(), 1, y.data(), 1, expected.data(), n);
+  ForEachTarget([&] {
+    std::vector<float> power(x.size());
+    vector_math::Pow(x.data(), 1, y.data(), 1, power.data(), n);
+    EXPECT_EQ(BitsOf(power), BitsOf(expected));
+  });
+}
+
+// Exponents that are computed without a logarithm.
+TEST(VectorMath, SimplePowersLikeTheLibrary) {
+  std::vector<float> x = {0, -0.0F, kInf, -kInf, kNan};
+  for (uint64_t code = 0; code < uint64_t{1} << 32; code += 1000003) {
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(code)));
+  }
+  std::vector<float> y(x.size());
+  for (const double exponent : {0.0, 1.0, 2.0, 3.0, 4.0, -1.0, -2.0, 0.5, -0.5}) {
+    ForEachTarget([&] {
+      vector_math::Pow(x.data(), 1, &exponent, 0, y.data(), static_cast<int64_t>(x.size()));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const float right = static_cast<float>(std::pow(static_cast<double>(x[i]), exponent));
+        ASSERT_TRUE(std::bit_cast<uint32_t>(y[i]) == std::bit_cast<uint32_t>(right) ||
+                    (std::isnan(y[i]) && std::isnan(right)))
+            << x[i] << " to " << exponent << ": " << y[i] << ", not " << right;
+      }
+    });
   }
 }
 
