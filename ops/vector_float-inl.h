@@ -6,6 +6,7 @@
 #define ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_
 #endif
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -63,6 +64,16 @@ ONNX_RUN_INLINE V NegFma(V x, V y, V z) {
   return hn::NegMulAdd(x, y, z);
 #else
   return Fma(hn::Neg(x), y, z);
+#endif
+}
+
+// x y - z rounded once.
+template <class V>
+ONNX_RUN_INLINE V FmaSub(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::MulSub(x, y, z);
+#else
+  return Fma(x, y, hn::Neg(z));
 #endif
 }
 
@@ -179,6 +190,89 @@ ONNX_RUN_INLINE void MapVectors(const Fn& fn, const float* x, float* out, int64_
   std::memcpy(rest, x + i, sizeof(float) * static_cast<size_t>(n - i));
   hn::Store(fn(hn::Load(d, rest)), d, rest);
   std::memcpy(out + i, rest, sizeof(float) * static_cast<size_t>(n - i));
+}
+
+// Some vectors (or masks) on which each step is done before the next: a processor overlaps more of
+// such independent work than if whole functions of one vector follow one another.
+template <class V, int K>
+struct Many {
+  V v[K];
+};
+namespace each {
+
+template <class T>
+inline constexpr int kCount = 1;
+template <class V, int K>
+inline constexpr int kCount<Many<V, K>> = K;
+template <class V>
+ONNX_RUN_INLINE V Item(const V& v, int /*i*/) {
+  return v;
+}
+template <class V, int K>
+ONNX_RUN_INLINE V Item(const Many<V, K>& many, int i) {
+  return many.v[i];
+}
+// Calls fn for each of the vectors in arguments that are Many, with the others as they are.
+template <class Fn, class... T>
+ONNX_RUN_INLINE auto Call(const Fn& fn, const T&... arguments) {
+  constexpr int K = std::max({kCount<T>...});
+  Many<decltype(fn(Item(arguments, 0)...)), K> result;
+  for (int i = 0; i < K; ++i) result.v[i] = fn(Item(arguments, i)...);
+  return result;
+}
+#define ONNX_RUN_EACH(Name, function)                                             \
+  template <class... T>                                                           \
+  ONNX_RUN_INLINE auto Name(const T&... arguments) {                              \
+    return Call([](auto... v) HWY_ATTR { return function(v...); }, arguments...); \
+  }
+ONNX_RUN_EACH(Abs, hn::Abs)
+ONNX_RUN_EACH(Add, hn::Add)
+ONNX_RUN_EACH(Sub, hn::Sub)
+ONNX_RUN_EACH(Mul, hn::Mul)
+ONNX_RUN_EACH(Max, hn::Max)
+ONNX_RUN_EACH(Min, hn::Min)
+ONNX_RUN_EACH(Lt, hn::Lt)
+ONNX_RUN_EACH(IfThenElse, hn::IfThenElse)
+ONNX_RUN_EACH(MaxOrSecond, vector_math::HWY_NAMESPACE::MaxOrSecond)
+ONNX_RUN_EACH(MinOrSecond, vector_math::HWY_NAMESPACE::MinOrSecond)
+ONNX_RUN_EACH(Fma, vector_math::HWY_NAMESPACE::Fma)
+ONNX_RUN_EACH(FmaSub, vector_math::HWY_NAMESPACE::FmaSub)
+ONNX_RUN_EACH(NegFma, vector_math::HWY_NAMESPACE::NegFma)
+ONNX_RUN_EACH(WithEnds, vector_math::HWY_NAMESPACE::WithEnds)
+#undef ONNX_RUN_EACH
+
+}  // namespace each
+
+// y times `scale`, but where `tiny`, where y is `unit` and a subnormal (of other scales), that:
+// its fraction. (Operations on subnormals would be slow.)
+template <class M, class Masks, class V>
+ONNX_RUN_INLINE M Unscale(const M& result, const Masks& tiny, V scale, float unit) {
+  return each::Call(
+      [=](auto y, auto is_tiny) HWY_ATTR {
+        const hn::DFromV<V> d;
+        const hn::RebindToUnsigned<decltype(d)> du;
+        const auto unit_bits = hn::Set(du, std::bit_cast<uint32_t>(unit));
+        const V subnormal = hn::BitCast(d, hn::Sub(hn::BitCast(du, y), unit_bits));
+        return hn::IfThenElse(is_tiny, subnormal, hn::Mul(y, scale));
+      },
+      result, tiny);
+}
+
+// As MapVectors, for functions of any number of vectors; kTogether at once as far as possible.
+template <int kTogether, class Fn>
+ONNX_RUN_INLINE void MapMany(const Fn& fn, const float* x, float* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + kTogether * lanes <= n; i += kTogether * lanes) {
+    Many<V, kTogether> many;
+    for (int j = 0; j < kTogether; ++j) many.v[j] = hn::LoadU(d, x + i + j * lanes);
+    many = fn(many);
+    for (int j = 0; j < kTogether; ++j) hn::StoreU(many.v[j], d, out + i + j * lanes);
+  }
+  const auto fn_of_one = [&](V v) HWY_ATTR { return fn(Many<V, 1>{{v}}).v[0]; };
+  MapVectors(fn_of_one, x + i, out + i, n - i);
 }
 
 }  // namespace
