@@ -101,14 +101,15 @@ struct ErfFunction {
 };
 void ErfSegments(const float* x, float* out, int64_t n) { MapVectors(ErfFunction(), x, out, n); }
 
-// x Phi(x), where a Phi(-a) = a e^-w, w = a^2 / 2 - ln tail(a) and the tail by a table.
+// x Phi(x), where a Phi(-a) = a e^-w, 2 w = a^2 - 2 ln tail(a), the logarithm by a table.
 struct GeluFunction {
   template <class M>
   ONNX_RUN_INLINE M operator()(const M& x) const {
     const hn::ScalableTag<float> d;
     const hn::RebindToUnsigned<decltype(d)> du;
     // Below -14.4 the result is -0. NaN stays.
-    const M a = each::MinOrSecond(hn::Set(d, kLogTailTable.bound), each::Abs(x));
+    const auto bound = hn::Set(d, kLogTailTable.bound);
+    const M a = each::MinOrSecond(bound, each::Abs(x));
     const auto segment =
         each::Call([=](auto u) HWY_ATTR { return hn::ShiftRight<20>(hn::BitCast(du, u)); },
                    each::Fma(a, hn::Set(d, kLogTailTable.scale), hn::Set(d, kLogTailTable.offset)));
@@ -122,42 +123,37 @@ struct GeluFunction {
     M k = each::Fma(row(6), t, row(5));
     k = each::Fma(k, t, row(4));
     k = each::Mul(each::Fma(k, t, row(3)), t);
-    // -w = n ln2 / 32 - r, |r| < 0.013. The power is computed times 2^64, so that nothing is
+    // -2 w = n ln2 / 16 - r, |r| < 0.026. The power is computed times 2^64, so that nothing is
     // subnormal on the way.
-    const M half = each::Mul(a, hn::Set(d, 0.5F));
     const auto rounder = hn::Set(d, 0x1.8p23F + 64 * 32);
-    const M shifted = each::Fma(each::Fma(slope, t, each::Fma(a, half, value)),
-                                hn::Set(d, -0x1.715476p5F), rounder);
+    const M square = each::Mul(a, a);
+    const M square_low = each::FmaSub(a, a, square);
+    const M shifted = each::Fma(each::Fma(slope, t, each::Add(square, value)),
+                                hn::Set(d, -0x1.715476p4F), rounder);
     const M n = each::Sub(shifted, rounder);
-    M r = each::Fma(n, hn::Set(d, 0x1.62ep-6F), value);  // exact
-    r = each::Fma(slope, t, each::Fma(a, half, r));
-    r = each::Fma(k, t, each::Fma(n, hn::Set(d, 0x1.0bfbe8p-20F), r));
-    const auto e = each::Call(
-        [=](auto s) HWY_ATTR {
-          const auto index = hn::BitCast(du, s);
-          return hn::BitCast(d, hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index)));
-        },
-        shifted);
+    M r = each::Add(square, each::Fma(n, hn::Set(d, 0x1.62ep-5F), value));  // exact
+    r = each::Fma(n, hn::Set(d, 0x1.0bfbe8p-19F), each::Fma(slope, t, r));
+    r = each::Add(r, each::Fma(k, t, square_low));
+    const M e = Power32(shifted);
     // e^-w = e (1 + minus1)
-    M minus1 = each::Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F));
-    minus1 = each::Fma(r, minus1, hn::Set(d, -1.0F));
-    minus1 = each::Fma(
-        r, minus1,
-        each::Call([=](auto s) HWY_ATTR { return LookUp32(d, kPowerRest, hn::BitCast(du, s)); },
-                   shifted));
+    M minus1 = each::Fma(r, hn::Set(d, -0x1.5555c8p-6F), hn::Set(d, 0x1.000088p-3F));
+    minus1 = each::Fma(r, minus1, hn::Set(d, -0.5F));
+    minus1 = each::Fma(r, minus1, Power32Rest(shifted));
     // max(x, 0) - a e^-w = high + low. Subnormal results are rounded where their last place is,
     // that of `unit`, by adding that.
+    const M limit = each::Sub(x, each::Min(x, hn::Zero(d)));  // max(x, 0), NaN for -infinity
+    const auto inside = each::Le(each::Abs(x), bound);
     const auto unit = hn::Set(d, 0x1p-62F);
-    const auto tiny = each::Lt(x, hn::Set(d, -13.146246F));
-    const M positive = each::Max(each::Mul(x, hn::Set(d, 0x1p64F)), hn::Zero(d));
-    const M g = each::Mul(e, a);
+    const auto tiny = each::And(inside, each::Lt(x, hn::Set(d, -13.146246F)));
+    const M positive = each::Mul(limit, hn::Set(d, 0x1p64F));
     M high = each::NegFma(e, a, positive);
-    M rounded = each::IfThenElse(tiny, each::Sub(high, unit), high);
+    const M rounded = each::IfThenElse(tiny, each::Sub(high, unit), high);
     high = each::IfThenElse(tiny, each::Add(rounded, unit), high);
     M low = each::NegFma(e, a, each::Sub(positive, high));
-    low = each::NegFma(g, minus1, low);
-    const M y = Unscale(each::Add(rounded, low), tiny, hn::Set(d, 0x1p-64F), 0x1p-62F);
-    return each::WithEnds(y, x);
+    low = each::NegFma(each::Mul(e, a), minus1, low);
+    const M y = each::Add(rounded, low);
+    const M scaled = each::IfThenElse(inside, each::Mul(y, hn::Set(d, 0x1p-64F)), limit);
+    return each::CopySign(each::IfThenElse(tiny, SubnormalOf(y, 0x1p-62F), scaled), x);
   }
 };
 void GeluSegments(const float* x, float* out, int64_t n) { MapMany<4>(GeluFunction(), x, out, n); }

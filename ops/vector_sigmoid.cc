@@ -24,18 +24,11 @@ struct OnePlusPower {
   ONNX_RUN_INLINE OnePlusPower(const M& shifted, const M& f) {
     const hn::ScalableTag<float> d;
     const hn::RebindToUnsigned<decltype(d)> du;
-    const auto e = each::Call(
-        [=](auto s) HWY_ATTR {
-          const auto index = hn::BitCast(du, s);
-          return hn::BitCast(d, hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index)));
-        },
-        shifted);
-    const auto power_rest = each::Call(
-        [=](auto s) HWY_ATTR { return LookUp32(d, kPowerRest, hn::BitCast(du, s)); }, shifted);
+    const M e = Power32(shifted);
     // The power is e (1 + minus1).
     M minus1 = each::Fma(f, hn::Set(d, 0x1.c6b08ep-20F), hn::Set(d, 0x1.ebfc7ep-13F));
     minus1 = each::Fma(f, minus1, hn::Set(d, 0x1.62e43p-6F));
-    minus1 = each::Fma(f, minus1, power_rest);
+    minus1 = each::Fma(f, minus1, Power32Rest(shifted));
     const auto one = hn::Set(d, kScaledOne);
     sum = each::Add(one, each::Fma(e, minus1, e));
     // Less than 0.06 off, then two of Newton's steps. (Dividing would take longer.)
@@ -81,7 +74,8 @@ struct SigmoidFunction {
     const Power power(shifted, each::Fma(z, hn::Set(d, -0x1.4ae0cp-21F), f));
     const auto tiny = each::Lt(z, hn::Set(d, -87.33654F));
     const M result = power.Divide(hn::Set(d, 1.0F), power.inverse, tiny, hn::Set(d, 0x1p-94F));
-    return Unscale(result, tiny, hn::Set(d, Power::kScaledOne), 0x1p-94F);
+    const M scaled = each::Mul(result, hn::Set(d, Power::kScaledOne));
+    return each::IfThenElse(tiny, SubnormalOf(result, 0x1p-94F), scaled);
   }
 };
 // x / (1 + e^-z), z = 2 sqrt(2 / pi) (x + 0.044715 x^3)
@@ -111,7 +105,8 @@ struct GeluTanhFunction {
     const auto tiny = each::Lt(c, hn::Set(d, -10.1006365F));
     const M result =
         power.Divide(scaled, each::Mul(scaled, power.inverse), tiny, hn::Set(d, -0x1p-6F));
-    return each::WithEnds(Unscale(result, tiny, hn::Set(d, 0x1p-120F), 0x1p-6F), x);
+    const M y_scaled = each::Mul(result, hn::Set(d, 0x1p-120F));
+    return each::WithEnds(each::IfThenElse(tiny, SubnormalOf(result, 0x1p-6F), y_scaled), x);
   }
 };
 void GeluTanhVectors(const float* x, float* out, int64_t n) {

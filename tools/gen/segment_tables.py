@@ -13,7 +13,7 @@ first segment; elsewhere it is, of the floats near the segment's middle, the one
 nearest to a float, that is then `value`.
 
 The last table is another: f(x) = value + k[0] t + ... + k[4] t^5 to a small absolute error, value a
-multiple of 2^-17; and u = scale * x + offset.
+multiple of 2^-16; and u = scale * x + offset.
 """
 
 import struct
@@ -65,12 +65,12 @@ def segment(f, derivative, low, high):
 
 
 def plain_segment(f, derivative, low, high):
-    # Of the places near the middle where f is a multiple of 2^-17 at nearly a float, one where its
+    # Of the places near the middle where f is a multiple of 2^-16 at nearly a float, one where its
     # derivative is nearly a float too: that is k[0].
     middle, best = (low + high) / 2, None
-    first = mp.nint(f(middle) * 2**17)
-    for i in range(-400, 401):
-        value = (first + i) / 2**17
+    first = mp.nint(f(middle) * 2**16)
+    for i in range(-2000, 2001):
+        value = (first + i) / 2**16
         c = middle
         for _ in range(3):
             c += (value - f(c)) / derivative(c)
@@ -126,10 +126,10 @@ def main():
     for name, f, derivative, scale, bound in functions:
         rows = table(lambda low, high: segment(f, derivative, low, high), scale, bound)
         write("SegmentTable", name, (scale, bound), rows)
-    # The logarithm of the normal distribution's upper tail over e^(-x^2 / 2).
-    numbers = (1.036, 14.4, 1.06)
-    f = lambda x: -mp.log(tail(x))
-    derivative = lambda x: 1 / (mp.sqrt(2 * mp.pi) * tail(x)) - x
+    # -2 times the logarithm of the normal distribution's upper tail over e^(-x^2 / 2).
+    numbers = (1.037, 14.4, 1.05)
+    f = lambda x: -2 * mp.log(tail(x))
+    derivative = lambda x: mp.sqrt(2 / mp.pi) / tail(x) - 2 * x
     rows = table(lambda low, high: plain_segment(f, derivative, low, high), *numbers)
     write("PlainTable", "LogTail", numbers, rows)
 
