@@ -113,7 +113,7 @@ void GeluTanhVectors(const float* x, float* out, int64_t n) {
   MapMany<4>(GeluTanhFunction(), x, out, n);
 }
 void SigmoidVectors(const float* x, float* out, int64_t n) {
-  MapMany<4>(SigmoidFunction(), x, out, n);
+  MapMany<6>(SigmoidFunction(), x, out, n);
 }
 
 }  // namespace
