@@ -20,15 +20,15 @@ namespace {
 // nor the results of what follows are subnormal or infinite.
 template <int kDown, class M>
 struct OnePlusPower {
-  // y is n + f, the integer n nearest to it, that is in the low bits of `shifted`, and f.
-  ONNX_RUN_INLINE OnePlusPower(const M& shifted, const M& f) {
+  // y is n - r 32 / ln 2, the integer n nearest to it, that is in the low bits of `shifted`.
+  ONNX_RUN_INLINE OnePlusPower(const M& shifted, const M& r) {
     const hn::ScalableTag<float> d;
     const hn::RebindToUnsigned<decltype(d)> du;
     const M e = Power32(shifted);
     // The power is e (1 + minus1).
-    M minus1 = each::Fma(f, hn::Set(d, 0x1.c6b08ep-20F), hn::Set(d, 0x1.ebfc7ep-13F));
-    minus1 = each::Fma(f, minus1, hn::Set(d, 0x1.62e43p-6F));
-    minus1 = each::Fma(f, minus1, Power32Rest(shifted));
+    M minus1 = each::Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F));
+    minus1 = each::Fma(r, minus1, hn::Set(d, -1.0F));
+    minus1 = each::Fma(r, minus1, Power32Rest(shifted));
     const auto one = hn::Set(d, kScaledOne);
     sum = each::Add(one, each::Fma(e, minus1, e));
     // Less than 0.06 off, then two of Newton's steps. (Dividing would take longer.)
@@ -70,8 +70,9 @@ struct SigmoidFunction {
     const auto factor = hn::Set(d, -0x1.715476p5F);
     const auto rounder = hn::Set(d, Power::kRounder);
     const M shifted = each::Fma(z, factor, rounder);
-    const M f = each::Fma(z, factor, each::Sub(rounder, shifted));
-    const Power power(shifted, each::Fma(z, hn::Set(d, -0x1.4ae0cp-21F), f));
+    const M n = each::Sub(shifted, rounder);
+    const M r = each::Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
+    const Power power(shifted, each::Fma(n, hn::Set(d, -0x1.05c61p-34F), r));
     const auto tiny = each::Lt(z, hn::Set(d, -87.33654F));
     const M result = power.Divide(hn::Set(d, 1.0F), power.inverse, tiny, hn::Set(d, 0x1p-94F));
     const M scaled = each::Mul(result, hn::Set(d, Power::kScaledOne));
@@ -99,7 +100,8 @@ struct GeluTanhFunction {
     const M y_low = each::Fma(c, w_low, each::FmaSub(c, w, y));
     const auto rounder = hn::Set(d, Power::kRounder);
     const M shifted = each::Add(y, rounder);
-    const Power power(shifted, each::Add(each::Sub(y, each::Sub(shifted, rounder)), y_low));
+    const M f = each::Add(each::Sub(y, each::Sub(shifted, rounder)), y_low);
+    const Power power(shifted, each::Mul(f, hn::Set(d, -0x1.62e43p-6F)));
     // The remainders of small x are to be no subnormals.
     const M scaled = each::Mul(c, hn::Set(d, 0x1p80F));
     const auto tiny = each::Lt(c, hn::Set(d, -10.1006365F));
