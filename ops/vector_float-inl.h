@@ -6,6 +6,7 @@
 #define ONNX_RUN_OPS_VECTOR_FLOAT_INL_H_
 #endif
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -66,6 +67,16 @@ ONNX_RUN_INLINE V NegFma(V x, V y, V z) {
 #endif
 }
 
+// x y - z rounded once.
+template <class V>
+ONNX_RUN_INLINE V FmaSub(V x, V y, V z) {
+#if HWY_NATIVE_FMA
+  return hn::MulSub(x, y, z);
+#else
+  return Fma(x, y, hn::Neg(z));
+#endif
+}
+
 // The lesser of both, b where either is NaN.
 template <class V>
 ONNX_RUN_INLINE V MinOrSecond(V a, V b) {
@@ -113,30 +124,6 @@ ONNX_RUN_INLINE V WithEnds(V y, V x) {
 }
 
 template <class V>
-struct ExpFactors {
-  hn::VFromD<hn::RebindToUnsigned<hn::DFromV<V>>>
-      bits;  // of a float; the exponent may have wrapped
-  V minus1;
-};
-// e^-(z + z_low) = bits * (1 + minus1), |minus1| < 0.011, to a relative error of about 2^-31. |z|
-// is at most 120, z_low small beside it.
-template <class V>
-ONNX_RUN_INLINE ExpFactors<V> ExpOfMinus(V z, V z_low) {
-  const hn::DFromV<V> d;
-  const hn::RebindToUnsigned<decltype(d)> du;
-  // -z = n ln2 / 32 - r, |r| <= ln2 / 64; n is in the low bits of `shifted`.
-  const V rounder = hn::Set(d, 0x1.8p23F);
-  const V shifted = Fma(z, hn::Set(d, -0x1.715476p5F), rounder);
-  const V n = hn::Sub(shifted, rounder);
-  V r = Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
-  r = hn::Add(Fma(n, hn::Set(d, -0x1.05c61p-34F), r), z_low);
-  const auto index = hn::BitCast(du, shifted);
-  return {hn::Add(LookUp32(du, kPower, index), hn::ShiftLeft<18>(index)),
-          Fma(hn::Mul(r, r), Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F)),
-              hn::Sub(LookUp32(d, kPowerRest, index), r))};
-}
-
-template <class V>
 struct Pair {
   V high;
   V low;  // small beside high
@@ -179,6 +166,122 @@ ONNX_RUN_INLINE void MapVectors(const Fn& fn, const float* x, float* out, int64_
   std::memcpy(rest, x + i, sizeof(float) * static_cast<size_t>(n - i));
   hn::Store(fn(hn::Load(d, rest)), d, rest);
   std::memcpy(out + i, rest, sizeof(float) * static_cast<size_t>(n - i));
+}
+
+// Some vectors (or masks) on which each step is done before the next: a processor overlaps more of
+// such independent work than if whole functions of one vector follow one another.
+template <class V, int K>
+struct Many {
+  V v[K];
+};
+namespace each {
+
+template <class T>
+inline constexpr int kCount = 1;
+template <class V, int K>
+inline constexpr int kCount<Many<V, K>> = K;
+template <class V>
+ONNX_RUN_INLINE V Item(const V& v, int /*i*/) {
+  return v;
+}
+template <class V, int K>
+ONNX_RUN_INLINE V Item(const Many<V, K>& many, int i) {
+  return many.v[i];
+}
+// Calls fn for each of the vectors in arguments that are Many, with the others as they are.
+template <class Fn, class... T>
+ONNX_RUN_INLINE auto Call(const Fn& fn, const T&... arguments) {
+  constexpr int kMany = std::max({kCount<T>...});
+  Many<decltype(fn(Item(arguments, 0)...)), kMany> result;
+  for (int i = 0; i < kMany; ++i) result.v[i] = fn(Item(arguments, i)...);
+  return result;
+}
+#define ONNX_RUN_EACH(Name, function)                                             \
+  template <class... T>                                                           \
+  ONNX_RUN_INLINE auto Name(const T&... arguments) {                              \
+    return Call([](auto... v) HWY_ATTR { return function(v...); }, arguments...); \
+  }
+ONNX_RUN_EACH(Abs, hn::Abs)
+ONNX_RUN_EACH(Add, hn::Add)
+ONNX_RUN_EACH(Sub, hn::Sub)
+ONNX_RUN_EACH(Mul, hn::Mul)
+ONNX_RUN_EACH(Max, hn::Max)
+ONNX_RUN_EACH(Min, hn::Min)
+ONNX_RUN_EACH(And, hn::And)
+ONNX_RUN_EACH(Le, hn::Le)
+ONNX_RUN_EACH(Lt, hn::Lt)
+ONNX_RUN_EACH(CopySign, hn::CopySign)
+ONNX_RUN_EACH(IfThenElse, hn::IfThenElse)
+ONNX_RUN_EACH(MaxOrSecond, vector_math::HWY_NAMESPACE::MaxOrSecond)
+ONNX_RUN_EACH(MinOrSecond, vector_math::HWY_NAMESPACE::MinOrSecond)
+ONNX_RUN_EACH(Fma, vector_math::HWY_NAMESPACE::Fma)
+ONNX_RUN_EACH(FmaSub, vector_math::HWY_NAMESPACE::FmaSub)
+ONNX_RUN_EACH(NegFma, vector_math::HWY_NAMESPACE::NegFma)
+ONNX_RUN_EACH(WithEnds, vector_math::HWY_NAMESPACE::WithEnds)
+#undef ONNX_RUN_EACH
+
+}  // namespace each
+
+// 2^(n / 32) for an integer n in the low bits of `shifted`, that is near 1.5 2^23; and by how much
+// of itself that is too little.
+template <class M>
+ONNX_RUN_INLINE M Power32(const M& shifted) {
+  return each::Call(
+      [](auto s) HWY_ATTR {
+        const hn::DFromV<decltype(s)> d;
+        const hn::RebindToUnsigned<decltype(d)> du;
+        const auto n = hn::BitCast(du, s);
+        return hn::BitCast(d, hn::Add(LookUp32(du, kPower, n), hn::ShiftLeft<18>(n)));
+      },
+      shifted);
+}
+template <class M>
+ONNX_RUN_INLINE M Power32Rest(const M& shifted) {
+  return each::Call(
+      [](auto s) HWY_ATTR {
+        const hn::DFromV<decltype(s)> d;
+        return LookUp32(d, kPowerRest, hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), s));
+      },
+      shifted);
+}
+
+// The fraction of y, that is `unit` and a subnormal (of another scale), or minus that. (Operations
+// on subnormals would be slow.)
+template <class M>
+ONNX_RUN_INLINE M SubnormalOf(const M& y, float unit) {
+  return each::Call(
+      [=](auto v) HWY_ATTR {
+        const hn::DFromV<decltype(v)> d;
+        const hn::RebindToUnsigned<decltype(d)> du;
+        const auto unit_bits = hn::Set(du, std::bit_cast<uint32_t>(unit));
+        return hn::BitCast(d, hn::Sub(hn::BitCast(du, v), unit_bits));
+      },
+      y);
+}
+// As MapVectors, for functions of any number of vectors; kTogether at once as far as possible, and
+// then 4.
+template <int kTogether, class Fn>
+ONNX_RUN_INLINE void MapMany(const Fn& fn, const float* x, float* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int64_t kAhead = 256;
+  int64_t i = 0;
+  for (; i + kTogether * lanes <= n; i += kTogether * lanes) {
+    // Sooner than the processor would by itself, above all where a page begins. (Beyond the arrays'
+    // ends it does nothing.)
+    for (int j = 0; j < kTogether; ++j) {
+      __builtin_prefetch(x + i + j * lanes + kAhead);
+      __builtin_prefetch(out + i + j * lanes + kAhead, 1);
+    }
+    Many<V, kTogether> many;
+    for (int j = 0; j < kTogether; ++j) many.v[j] = hn::LoadU(d, x + i + j * lanes);
+    many = fn(many);
+    for (int j = 0; j < kTogether; ++j) hn::StoreU(many.v[j], d, out + i + j * lanes);
+  }
+  if constexpr (kTogether > 4) return MapMany<4>(fn, x + i, out + i, n - i);
+  const auto fn_of_one = [&](V v) HWY_ATTR { return fn(Many<V, 1>{{v}}).v[0]; };
+  MapVectors(fn_of_one, x + i, out + i, n - i);
 }
 
 }  // namespace

@@ -29,6 +29,14 @@ struct SegmentTable {
   alignas(64) float rows[8][32];
 };
 
+// The same with neither slopes nor anything kept beyond float's precision.
+struct PlainTable {
+  float scale;
+  float bound;
+  float offset;  // the segment is told by x * scale + offset
+  alignas(64) float rows[7][32];
+};
+
 }  // namespace onnx_run::vector_math
 
 #endif  // ONNX_RUN_OPS_VECTOR_FLOAT_TABLES_H_

@@ -101,48 +101,62 @@ struct ErfFunction {
 };
 void ErfSegments(const float* x, float* out, int64_t n) { MapVectors(ErfFunction(), x, out, n); }
 
-// x Phi(x), where Phi(-a) = e^(-a^2 / 2) tail(a).
+// x Phi(x), where a Phi(-a) = a e^-w, 2 w = a^2 - 2 ln tail(a), the logarithm by a table.
 struct GeluFunction {
-  template <class V>
-  ONNX_RUN_INLINE V operator()(V x) const {
-    const hn::DFromV<V> d;
+  template <class M>
+  ONNX_RUN_INLINE M operator()(const M& x) const {
+    const hn::ScalableTag<float> d;
     const hn::RebindToUnsigned<decltype(d)> du;
-    const V zero = hn::Zero(d);
-    // Below -14.4 the result is -0, above 6 it is x. NaN stays.
-    const V c = MinOrSecond(hn::Set(d, 6.0F), MaxOrSecond(hn::Set(d, -14.4F), x));
-    const V a = hn::Abs(c);
-    const V half = hn::Mul(a, hn::Set(d, 0.5F));
-    const V z = hn::Mul(a, half);
-    const auto power = ExpOfMinus(z, Fma(a, half, hn::Neg(z)));
-    // Small results are computed times 2^64, so that nothing is subnormal on the way.
-    const V scale_unit = hn::Set(d, 0x1p-62F);
-    const auto scale_bits = hn::Set(du, 64U << 23);
-    const auto scaled = hn::RebindMask(du, hn::Lt(c, hn::Set(d, -8.0F)));
-    const V e = hn::BitCast(d, hn::IfThenElse(scaled, hn::Add(power.bits, scale_bits), power.bits));
-    // a Phi(-a) = g + g_low
-    const Pair<V> tail = BySegments<kTailTable>(a);
-    const V p = hn::Mul(a, tail.high);
-    const V p_low = Fma(a, tail.low, Fma(a, tail.high, hn::Neg(p)));
-    const V g = hn::Mul(e, p);
-    const V p_rest = Fma(e, p_low, Fma(e, p, hn::Neg(g)));
-    const V g_low = Fma(hn::Add(g, p_rest), power.minus1, p_rest);
-    // max(x, 0) - a Phi(-a) = high + low
-    const V positive = hn::Max(c, zero);
-    const V high = hn::Sub(positive, g);
-    const V low = hn::Sub(hn::Sub(hn::Sub(positive, high), g), g_low);
-    // Subnormal results are rounded where their last bit, then 2^-85, is: the last bit of 2^-62
-    // plus them. The fraction of that is the subnormal.
-    const auto tiny = hn::Lt(c, hn::Set(d, -13.146246F));
-    const V shifted = hn::IfThenElse(tiny, hn::Sub(high, scale_unit), high);
-    const V rest = hn::IfThenElseZero(tiny, hn::Sub(high, hn::Add(shifted, scale_unit)));
-    const V y = hn::Add(shifted, hn::Add(rest, low));
-    const auto offset = hn::IfThenElse(hn::RebindMask(du, tiny), hn::BitCast(du, scale_unit),
-                                       hn::IfThenElseZero(scaled, scale_bits));
-    const V unscaled = hn::BitCast(d, hn::Sub(hn::BitCast(du, y), offset));
-    return WithEnds(unscaled, x);
+    // Below -14.4 the result is -0. NaN stays.
+    const auto bound = hn::Set(d, kLogTailTable.bound);
+    const M a = each::MinOrSecond(bound, each::Abs(x));
+    const auto segment =
+        each::Call([=](auto u) HWY_ATTR { return hn::ShiftRight<20>(hn::BitCast(du, u)); },
+                   each::Fma(a, hn::Set(d, kLogTailTable.scale), hn::Set(d, kLogTailTable.offset)));
+    const auto row = [&](int i) HWY_ATTR {
+      return each::Call([=](auto s) HWY_ATTR { return LookUp32(d, kLogTailTable.rows[i], s); },
+                        segment);
+    };
+    const M t = each::Sub(a, row(0));
+    const M value = row(1);
+    const M slope = row(2);
+    M k = each::Fma(row(6), t, row(5));
+    k = each::Fma(k, t, row(4));
+    k = each::Mul(each::Fma(k, t, row(3)), t);
+    // -2 w = n ln2 / 16 - r, |r| < 0.026. The power is computed times 2^64, so that nothing is
+    // subnormal on the way.
+    const auto rounder = hn::Set(d, 0x1.8p23F + 64 * 32);
+    const M square = each::Mul(a, a);
+    const M square_low = each::FmaSub(a, a, square);
+    const M shifted = each::Fma(each::Fma(slope, t, each::Add(square, value)),
+                                hn::Set(d, -0x1.715476p4F), rounder);
+    const M n = each::Sub(shifted, rounder);
+    M r = each::Add(square, each::Fma(n, hn::Set(d, 0x1.62ep-5F), value));  // exact
+    r = each::Fma(n, hn::Set(d, 0x1.0bfbe8p-19F), each::Fma(slope, t, r));
+    r = each::Add(r, each::Fma(k, t, square_low));
+    const M e = Power32(shifted);
+    // e^-w = e (1 + minus1)
+    M minus1 = each::Fma(r, hn::Set(d, -0x1.5555c8p-6F), hn::Set(d, 0x1.000088p-3F));
+    minus1 = each::Fma(r, minus1, hn::Set(d, -0.5F));
+    minus1 = each::Fma(r, minus1, Power32Rest(shifted));
+    // max(x, 0) - a e^-w = high + low. Subnormal results are rounded where their last place is,
+    // that of `unit`, by adding that.
+    const M limit = each::Sub(x, each::Min(x, hn::Zero(d)));  // max(x, 0), NaN for -infinity
+    const auto inside = each::Le(each::Abs(x), bound);
+    const auto unit = hn::Set(d, 0x1p-62F);
+    const auto tiny = each::And(inside, each::Lt(x, hn::Set(d, -13.146246F)));
+    const M positive = each::Mul(limit, hn::Set(d, 0x1p64F));
+    M high = each::NegFma(e, a, positive);
+    const M rounded = each::IfThenElse(tiny, each::Sub(high, unit), high);
+    high = each::IfThenElse(tiny, each::Add(rounded, unit), high);
+    M low = each::NegFma(e, a, each::Sub(positive, high));
+    low = each::NegFma(each::Mul(e, a), minus1, low);
+    const M y = each::Add(rounded, low);
+    const M scaled = each::IfThenElse(inside, each::Mul(y, hn::Set(d, 0x1p-64F)), limit);
+    return each::CopySign(each::IfThenElse(tiny, SubnormalOf(y, 0x1p-62F), scaled), x);
   }
 };
-void GeluSegments(const float* x, float* out, int64_t n) { MapVectors(GeluFunction(), x, out, n); }
+void GeluSegments(const float* x, float* out, int64_t n) { MapMany<4>(GeluFunction(), x, out, n); }
 
 }  // namespace
 }  // namespace onnx_run::vector_math::HWY_NAMESPACE

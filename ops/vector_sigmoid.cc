@@ -16,93 +16,106 @@ HWY_BEFORE_NAMESPACE();
 namespace onnx_run::vector_math::HWY_NAMESPACE {
 namespace {
 
-// Of 1 + e (1 + q), that is `sum` and a small rest.
-template <class V>
-struct Reciprocal {
-  ONNX_RUN_INLINE Reciprocal(V e, V q) {
-    const V one = hn::Set(hn::DFromV<V>(), 1.0F);
-    sum = hn::Add(one, Fma(e, q, e));
-    rest = Fma(e, q, hn::Add(hn::Sub(hn::Max(one, e), sum), hn::Min(one, e)));
-    quotient = hn::Div(one, sum);
+// 1 + 2^(y / 32) = sum + rest times 2^kDown, and its inverse to 2^-17. So scaled, neither the sums
+// nor the results of what follows are subnormal or infinite.
+template <int kDown, class M>
+struct OnePlusPower {
+  // y is n - r 32 / ln 2, the integer n nearest to it, that is in the low bits of `shifted`.
+  ONNX_RUN_INLINE OnePlusPower(const M& shifted, const M& r) {
+    const hn::ScalableTag<float> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const M e = Power32(shifted);
+    // The power is e (1 + minus1).
+    M minus1 = each::Fma(r, hn::Set(d, -0x1.5555c8p-3F), hn::Set(d, 0x1.000088p-1F));
+    minus1 = each::Fma(r, minus1, hn::Set(d, -1.0F));
+    minus1 = each::Fma(r, minus1, Power32Rest(shifted));
+    const auto one = hn::Set(d, kScaledOne);
+    sum = each::Add(one, each::Fma(e, minus1, e));
+    // Less than 0.06 off, then two of Newton's steps. (Dividing would take longer.)
+    inverse = each::Call(
+        [=](auto s) HWY_ATTR {
+          return hn::BitCast(d, hn::Sub(hn::Set(du, 0x7ef311c3U), hn::BitCast(du, s)));
+        },
+        sum);
+    inverse = each::Mul(inverse, each::NegFma(inverse, sum, hn::Set(d, 2.00155F)));
+    inverse = each::Fma(inverse, each::NegFma(inverse, sum, hn::Set(d, 1.0F)), inverse);
+    rest = each::Add(each::Sub(each::Max(one, e), sum), each::Min(one, e));
+    rest = each::Fma(e, minus1, rest);
   }
-  // x - y (sum + rest)
-  ONNX_RUN_INLINE V Remainder(V y, V x) const { return NegFma(y, rest, NegFma(y, sum, x)); }
 
-  V sum;
-  V rest;
-  V quotient;  // 1 / sum, rounded
+  // x / (sum + rest), rounded once; quotient is x inverse. Where `tiny`, the sum of that and `unit`
+  // is rounded.
+  template <class V, class X, class Masks>
+  ONNX_RUN_INLINE M Divide(const X& x, M quotient, const Masks& tiny, V unit) const {
+    const M high = each::IfThenElse(tiny, each::Add(quotient, unit), quotient);
+    quotient = each::IfThenElse(tiny, each::Sub(high, unit), quotient);
+    const M remainder = each::NegFma(quotient, rest, each::NegFma(quotient, sum, x));
+    return each::Fma(remainder, inverse, high);
+  }
+
+  static constexpr float kRounder = 0x1.8p23F - 32 * kDown;
+  static constexpr float kScaledOne = 1.0F / static_cast<float>(uint64_t{1} << kDown);
+  M sum;
+  M rest;
+  M inverse;
 };
 
 struct SigmoidFunction {
-  template <class V>
-  ONNX_RUN_INLINE V operator()(V x) const {
-    const hn::DFromV<V> d;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const V one = hn::Set(d, 1.0F);
+  template <class M>
+  ONNX_RUN_INLINE M operator()(const M& x) const {
+    const hn::ScalableTag<float> d;
+    using Power = OnePlusPower<32, M>;
     // Beyond these the result is 0 or 1. NaN stays.
-    const V z = MinOrSecond(hn::Set(d, 40.0F), MaxOrSecond(hn::Set(d, -104.0F), x));
-    const auto power = ExpOfMinus(z, hn::Zero(d));
-    // Where the result is subnormal, it is computed times 2^64 (the 1 in 1 + e^-z does not count
-    // there) and rounded where its last bit, then 2^-85, is: that is the last bit of 2^-62 plus it.
-    const auto tiny = hn::Lt(z, hn::Set(d, -87.33654F));
-    const auto tiny_bits = hn::RebindMask(du, tiny);
-    const V unit = hn::Set(d, 0x1p-62F);
-    const auto e_bits =
-        hn::IfThenElse(tiny_bits, hn::Sub(power.bits, hn::Set(du, 64U << 23)), power.bits);
-    const Reciprocal<V> r(hn::BitCast(d, e_bits), power.minus1);
-    const V quotient = r.quotient;
-    V remainder = r.Remainder(quotient, one);
-    const V high = hn::IfThenElse(tiny, hn::Add(quotient, unit), quotient);
-    const V low = hn::IfThenElseZero(tiny, hn::Sub(quotient, hn::Sub(high, unit)));
-    remainder = Fma(low, r.sum, remainder);
-    // The fraction is the subnormal. (Operations on subnormals would be slow.)
-    const auto y = hn::BitCast(du, Fma(quotient, remainder, high));
-    return hn::BitCast(d, hn::IfThenElse(tiny_bits, hn::Sub(y, hn::BitCast(du, unit)), y));
+    const M z = each::MinOrSecond(hn::Set(d, 40.0F), each::MaxOrSecond(hn::Set(d, -104.0F), x));
+    const auto factor = hn::Set(d, -0x1.715476p5F);
+    const auto rounder = hn::Set(d, Power::kRounder);
+    const M shifted = each::Fma(z, factor, rounder);
+    const M n = each::Sub(shifted, rounder);
+    const M r = each::Fma(n, hn::Set(d, 0x1.62e43p-6F), z);  // exact
+    const Power power(shifted, each::Fma(n, hn::Set(d, -0x1.05c61p-34F), r));
+    const auto tiny = each::Lt(z, hn::Set(d, -87.33654F));
+    const M result = power.Divide(hn::Set(d, 1.0F), power.inverse, tiny, hn::Set(d, 0x1p-94F));
+    const M scaled = each::Mul(result, hn::Set(d, Power::kScaledOne));
+    return each::IfThenElse(tiny, SubnormalOf(result, 0x1p-94F), scaled);
   }
 };
 // x / (1 + e^-z), z = 2 sqrt(2 / pi) (x + 0.044715 x^3)
 struct GeluTanhFunction {
-  template <class V>
-  ONNX_RUN_INLINE V operator()(V x) const {
-    const hn::DFromV<V> d;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const V one = hn::Set(d, 1.0F);
+  template <class M>
+  ONNX_RUN_INLINE M operator()(const M& x) const {
+    const hn::ScalableTag<float> d;
+    using Power = OnePlusPower<40, M>;
     // Below -11 the result is -0, above 6 it is x. NaN stays.
-    const V c = MinOrSecond(hn::Set(d, 6.0F), MaxOrSecond(hn::Set(d, -11.0F), x));
-    // Each product as a pair of floats: 1 + 0.044715 x^2, 2 sqrt(2 / pi) x and z.
-    const V cubic = hn::Set(d, 0x1.6e4e26p-5F);
-    const V square = hn::Mul(c, c);
-    const V square_low = Fma(c, c, hn::Neg(square));
-    const V t = Fma(square, cubic, one);
-    const V t_low = Fma(square, hn::Set(d, 0x1.a9003ep-30F),
-                        Fma(square_low, cubic, Fma(square, cubic, hn::Sub(one, t))));
-    const V linear = hn::Set(d, 0x1.988454p+0F);
-    const V s = hn::Mul(c, linear);
-    const V s_low = Fma(c, hn::Set(d, -0x1.857936p-25F), Fma(c, linear, hn::Neg(s)));
-    const V z = hn::Mul(s, t);
-    const V z_low = Fma(s_low, t, Fma(s, t_low, Fma(s, t, hn::Neg(z))));
-    const auto power = ExpOfMinus(z, z_low);
-    // Small results are computed times 2^64, and rounded as Sigmoid's are; these are negative.
-    const auto scale = hn::IfThenElseZero(hn::RebindMask(du, hn::Lt(c, hn::Set(d, -9.6F))),
-                                          hn::Set(du, 64U << 23));
-    const Reciprocal<V> r(hn::BitCast(d, hn::Sub(power.bits, scale)), power.minus1);
-    const auto tiny = hn::Lt(c, hn::Set(d, -10.1006365F));
-    const V unit = hn::Set(d, 0x1p-62F);
-    const V quotient = hn::Mul(c, r.quotient);
-    const V high = hn::IfThenElse(tiny, hn::Sub(quotient, unit), quotient);
-    const V low = hn::IfThenElseZero(tiny, hn::Sub(quotient, hn::Add(high, unit)));
-    const V remainder = Fma(low, r.sum, r.Remainder(quotient, c));
-    const V y = Fma(remainder, r.quotient, high);
-    const auto offset = hn::IfThenElse(hn::RebindMask(du, tiny), hn::BitCast(du, unit), scale);
-    const V unscaled = hn::BitCast(d, hn::Sub(hn::BitCast(du, y), offset));
-    return WithEnds(unscaled, x);
+    const M c = each::MinOrSecond(hn::Set(d, 6.0F), each::MaxOrSecond(hn::Set(d, -11.0F), x));
+    // c w = -z 32 / ln 2, each product as a pair of floats. `linear` less w is exact.
+    const auto linear = hn::Set(d, -0x1.26aep+6F);
+    const auto cubic = hn::Set(d, -0x1.a5a7dp+1F);
+    const M square = each::Mul(c, c);
+    const M square_low = each::FmaSub(c, c, square);
+    const M w = each::Fma(square, cubic, linear);
+    M w_rest = each::Fma(square, hn::Set(d, 0x1.151aaep-24F), hn::Set(d, -0x1.84379cp-11F));
+    w_rest = each::Fma(square_low, cubic, w_rest);
+    const M w_low = each::Add(each::Fma(square, cubic, each::Sub(linear, w)), w_rest);
+    const M y = each::Mul(c, w);
+    const M y_low = each::Fma(c, w_low, each::FmaSub(c, w, y));
+    const auto rounder = hn::Set(d, Power::kRounder);
+    const M shifted = each::Add(y, rounder);
+    const M f = each::Add(each::Sub(y, each::Sub(shifted, rounder)), y_low);
+    const Power power(shifted, each::Mul(f, hn::Set(d, -0x1.62e43p-6F)));
+    // The remainders of small x are to be no subnormals.
+    const M scaled = each::Mul(c, hn::Set(d, 0x1p80F));
+    const auto tiny = each::Lt(c, hn::Set(d, -10.1006365F));
+    const M result =
+        power.Divide(scaled, each::Mul(scaled, power.inverse), tiny, hn::Set(d, -0x1p-6F));
+    const M y_scaled = each::Mul(result, hn::Set(d, 0x1p-120F));
+    return each::WithEnds(each::IfThenElse(tiny, SubnormalOf(result, 0x1p-6F), y_scaled), x);
   }
 };
 void GeluTanhVectors(const float* x, float* out, int64_t n) {
-  MapVectors(GeluTanhFunction(), x, out, n);
+  MapMany<4>(GeluTanhFunction(), x, out, n);
 }
 void SigmoidVectors(const float* x, float* out, int64_t n) {
-  MapVectors(SigmoidFunction(), x, out, n);
+  MapMany<6>(SigmoidFunction(), x, out, n);
 }
 
 }  // namespace
