@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Tensor Counting(std::vector<int64_t> dims) {
+Tensor Counting(const std::vector<int64_t>& dims) {
   Tensor tensor = Tensor::Create(ElementType::kFloat, dims).value();
   std::iota(tensor.mutable_data_as<float>(), tensor.mutable_data_as<float>() + tensor.size(), 0.0F);
   return tensor;

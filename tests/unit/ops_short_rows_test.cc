@@ -43,6 +43,7 @@ Tensor MakeTensor(absl::Span<const int64_t> dims, const std::vector<float>& x) {
 // NaN of any kind are the same.
 std::vector<uint32_t> BitsOfAll(const std::vector<float>& x) {
   std::vector<uint32_t> bits;
+  bits.reserve(x.size());
   for (const float value : x) {
     bits.push_back(std::isnan(value) ? ~uint32_t{0} : std::bit_cast<uint32_t>(value));
   }
