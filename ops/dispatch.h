@@ -7,6 +7,7 @@
 #ifndef ONNX_RUN_OPS_DISPATCH_H_
 #define ONNX_RUN_OPS_DISPATCH_H_
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -24,13 +25,22 @@
 namespace onnx_run {
 
 // The element type whose C++ type stands for `type` in computations; most stand for themselves.
-constexpr ElementType ComputeType(ElementType type) {
-  switch (KindOf(type)) {
-    case ElementKind::kFloat: return BitsOf(type) < 32 ? ElementType::kFloat : type;
-    case ElementKind::kSigned: return BitsOf(type) < 8 ? ElementType::kInt8 : type;
-    case ElementKind::kUnsigned: return BitsOf(type) < 8 ? ElementType::kUint8 : type;
-    default: return type;
+inline constexpr auto kComputeTypes = [] {
+  std::array<ElementType, kElementTypeCount> types{};
+  for (int i = 0; i < kElementTypeCount; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    switch (KindOf(type)) {
+      case ElementKind::kFloat: types[i] = BitsOf(type) < 32 ? ElementType::kFloat : type; break;
+      case ElementKind::kSigned: types[i] = BitsOf(type) < 8 ? ElementType::kInt8 : type; break;
+      case ElementKind::kUnsigned: types[i] = BitsOf(type) < 8 ? ElementType::kUint8 : type; break;
+      default: types[i] = type;
+    }
   }
+  return types;
+}();
+constexpr ElementType ComputeType(ElementType type) {
+  const auto index = static_cast<size_t>(type);
+  return index < kComputeTypes.size() ? kComputeTypes[index] : type;
 }
 constexpr bool NeedsWidening(ElementType type) { return ComputeType(type) != type; }
 

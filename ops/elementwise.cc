@@ -283,8 +283,10 @@ AtOnce RunsAtOnce(absl::Span<const Tensor* const> inputs, const Tensor& output,
     // As many elements as the output: not broadcast but for dimensions of 1.
     const bool whole = input.size() == output.size();
     if (!whole && input.size() != 1) return AtOnce::kNo;
-    packed |= IsSubByte(input.type());
-    narrow |= NeedsWidening(input.type());
+    if (input.type() != output.type()) {
+      packed |= IsSubByte(input.type());
+      narrow |= NeedsWidening(input.type());
+    }
     simple.pointers[i] = input.data();
     simple.steps[i] = whole ? 1 : 0;
   }
@@ -304,6 +306,7 @@ bool SameDims(const Dims& a, const Dims& b) {
 // The input in whose memory the output may be, or -1.
 int ReusableInput(const KernelContext& context, absl::Span<const Tensor* const> inputs,
                   ElementType type, const Dims& dims, const ElementwiseOptions& options) {
+  if (!context.AnyInputDies()) return -1;
   const size_t candidates = options.reads_before_writing ? inputs.size() : 1;
   for (size_t i = 0; i < candidates; ++i) {
     const Tensor& input = *inputs[i];

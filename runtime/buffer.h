@@ -36,6 +36,14 @@ class Buffer {
   bool Writable() const {
     return kind_ != Kind::kExternal && references_.load(std::memory_order_acquire) == 1;
   }
+  // Whether a new tensor may have this memory: nobody else holds it.
+  bool UsableAgain() const {
+    return kind_ == Kind::kPooled && references_.load(std::memory_order_acquire) == 1;
+  }
+  // The same for `bytes` bytes, little of which would be wasted.
+  bool Fits(size_t bytes) const {
+    return bytes <= capacity_ && capacity_ - bytes <= bytes / 4 + 64 && UsableAgain();
+  }
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref() {
     if (references_.load(std::memory_order_acquire) == 1 ||

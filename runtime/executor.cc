@@ -113,7 +113,7 @@ absl::Status Executor::CheckInputTypes(const NodeInfo& info, const SchemaTable& 
 
 absl::Status Executor::CallPlan(const Plan& callee, KernelContext& context,
                                 RunEnvironment& environment) {
-  Frame* inner = callee.AcquireFrame();
+  const FrameLease inner(callee);
   for (size_t i = 0; i < callee.inputs.size(); ++i) {
     if (callee.inputs[i].slot < 0 || !context.has_input(static_cast<int>(i))) continue;
     inner->slots[callee.inputs[i].slot] = context.TakeInput(static_cast<int>(i));
@@ -126,7 +126,6 @@ absl::Status Executor::CallPlan(const Plan& callee, KernelContext& context,
       context.SetOutput(static_cast<int>(i), std::move(results[i]));
     }
   }
-  callee.ReleaseFrame(inner);
   return status;
 }
 
@@ -186,7 +185,9 @@ absl::Status Executor::RunSteps(const Plan& plan, Frame& frame, RunEnvironment& 
     // An observer is shown the inputs after the node has run: nothing may be written in place then.
     context.dying_ = kObserved ? 0 : step.dying;
     if constexpr (kObserved) environment.observer->OnNodeStart(*step.info, context.inputs_);
-    absl::Status status = RunStep(step, context, environment);
+    absl::Status status = step.kind == StepKind::kKernel && !step.check_types
+                              ? step.run(step.state, context)
+                              : RunStep(step, context, environment);
     if constexpr (kObserved) {
       environment.observer->OnNodeEnd(*step.info, context.inputs_, context.outputs_, status);
     }
@@ -200,11 +201,16 @@ absl::Status Executor::RunSteps(const Plan& plan, Frame& frame, RunEnvironment& 
 }
 
 absl::Status Executor::Run(const Plan& plan, Frame& frame, RunEnvironment& environment) {
-  const absl::Status status = environment.observer == nullptr
-                                  ? RunSteps<false>(plan, frame, environment)
-                                  : RunSteps<true>(plan, frame, environment);
-  if (!status.ok()) Clear(frame);
-  return status;
+  try {
+    const absl::Status status = environment.observer == nullptr
+                                    ? RunSteps<false>(plan, frame, environment)
+                                    : RunSteps<true>(plan, frame, environment);
+    if (!status.ok()) Clear(frame);
+    return status;
+  } catch (...) {
+    Clear(frame);
+    throw;
+  }
 }
 
 absl::Status Executor::TakeOutputs(const Plan& plan, Frame& frame, absl::Span<Value> outputs) {

@@ -145,7 +145,7 @@ absl::StatusOr<Tensor> KernelContext::Allocate(ElementType type, absl::Span<cons
   return Tensor::Create(type, dims, environment_->pool);
 }
 
-Tensor& KernelContext::PlaceOutput(int i) {
+inline Tensor& KernelContext::PlaceOutput(int i) {
   if (wants_output(i)) return outputs_[i]->EmplaceTensor();
   scratch_.push_back(std::make_unique<Tensor>());
   return *scratch_.back();

@@ -262,6 +262,8 @@ class KernelContext {
   // write element k.
   absl::StatusOr<Tensor*> OutputInPlace(int i, int input, ElementType type,
                                         absl::Span<const int64_t> dims);
+  // Whether any input does so here; else InputDies() is false for all.
+  bool AnyInputDies() const { return dying_ != 0; }
   // Whether OutputInPlace may find the memory of input `i` free, if the bytes agree.
   bool InputDies(int i) const { return i < 64 && (dying_ >> i & 1U) != 0 && input(i).Writable(); }
   void SetOutput(int i, Value value);

@@ -128,6 +128,21 @@ struct Plan {
   mutable Frame* frames_ = nullptr;
 };
 
+// A frame of a plan while it is in use.
+class FrameLease {
+ public:
+  explicit FrameLease(const Plan& plan) : plan_(plan), frame_(plan.AcquireFrame()) {}
+  ~FrameLease() { plan_.ReleaseFrame(frame_); }
+  FrameLease(const FrameLease&) = delete;
+  FrameLease& operator=(const FrameLease&) = delete;
+  Frame& operator*() const { return *frame_; }
+  Frame* operator->() const { return frame_; }
+
+ private:
+  const Plan& plan_;
+  Frame* frame_;
+};
+
 // Builds plans, and keeps those of functions. Lives as long as its session: bodies of standard
 // functions may be needed only when types are known.
 class PlanBuilder {
@@ -160,7 +175,8 @@ struct RunEnvironment {
 
 class Executor {
  public:
-  // Runs `plan` in `frame`, whose input slots are filled. On error all slots are made absent.
+  // Runs `plan` in `frame`, whose input slots are filled. On error all slots are made absent, and
+  // where a kernel throws (std::bad_alloc) too.
   static absl::Status Run(const Plan& plan, Frame& frame, RunEnvironment& environment);
   // Moves the outputs out of the frame and makes all slots absent.
   static absl::Status TakeOutputs(const Plan& plan, Frame& frame, absl::Span<Value> outputs);

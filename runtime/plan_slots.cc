@@ -102,17 +102,17 @@ void AssignSlots(Plan& plan, int32_t value_count) {
     }
     step.death_count = static_cast<uint32_t>(dead.size());
   }
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+  std::vector<bool> taken(static_cast<size_t>(plan.slot_count), false);
+  for (size_t i = plan.outputs.size(); i-- > 0;) {
     Plan::Output& output = plan.outputs[i];
     if (!output.ref.is_slot()) continue;
-    for (size_t j = i + 1; j < plan.outputs.size(); ++j) {
-      const ValueRef later = plan.outputs[j].ref;
-      if (later.is_slot() && later.slot() == output.ref.slot()) output.last = false;
-    }
+    const int32_t slot = slot_of[output.ref.slot()];
+    output.ref = ValueRef::Slot(slot);
+    output.last = !taken[static_cast<size_t>(slot)];
+    taken[static_cast<size_t>(slot)] = true;
   }
-  for (Plan::Output& output : plan.outputs) {
-    if (output.ref.is_slot()) output.ref = ValueRef::Slot(slot_of[output.ref.slot()]);
-  }
+  // The last output of a slot takes its value away.
+  std::erase_if(plan.final_deaths, [&](int32_t slot) { return taken[static_cast<size_t>(slot)]; });
 }
 
 }  // namespace onnx_run

@@ -259,7 +259,7 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
       run_options.seed != 0
           ? run_options.seed
           : entropy + 0x632BE59BD9B4E019ULL * runs.fetch_add(1, std::memory_order_relaxed);
-  Frame* frame = plan->AcquireFrame();
+  const FrameLease frame(*plan);
   for (size_t i = 0; i < given.size(); ++i) {
     const Plan::Input& input = plan->inputs[i];
     if (input.slot < 0) continue;
@@ -272,12 +272,19 @@ absl::Status Session::Impl::Run(absl::Span<const Value> given, absl::Span<Value>
           Value(Optional(input.type.inner != nullptr ? *input.type.inner : Type(), nullptr));
     }
   }
-  // What the last run left there is given up first: this run may then use its memory, which caches
-  // still hold.
-  for (Value& output : outputs) output.Reset();
+  // What the last run left there is given up first, each to the slot that is the output's again:
+  // this run then uses its memory, which caches still hold.
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ValueRef ref = plan->outputs[i].ref;
+    if (ref.is_slot() && plan->outputs[i].last && frame->slots[ref.slot()].absent()) {
+      outputs[i].ResetKeepingMemory();
+      frame->slots[ref.slot()] = std::move(outputs[i]);
+    } else {
+      outputs[i].Reset();
+    }
+  }
   absl::Status status = Executor::Run(*plan, *frame, environment);
   if (status.ok()) status = Executor::TakeOutputs(*plan, *frame, outputs);
-  plan->ReleaseFrame(frame);
   RETURN_IF_ERROR(status);
   for (Value& output : outputs) {
     if (output.is_tensor() && output.tensor().Writable()) continue;

@@ -52,7 +52,7 @@ absl::StatusOr<Tensor> Tensor::Create(ElementType type, absl::Span<const int64_t
   return tensor;
 }
 
-absl::Status Tensor::Renew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool) {
+absl::Status Tensor::MakeAnew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool) {
   int64_t count = 1;
   bool plain = true;
   for (int64_t dim : dims) plain &= dim > 0 && !__builtin_mul_overflow(count, dim, &count);
@@ -73,14 +73,16 @@ absl::Status Tensor::Renew(ElementType type, absl::Span<const int64_t> dims, Buf
     return absl::InvalidArgumentError(absl::StrCat(
         "no tensor of type ", std::string(TypeName(type)), " and shape ", DimsToString(dims)));
   }
-  if (pool == nullptr) pool = BufferPool::Global();
-  Buffer* buffer = pool->Allocate(static_cast<size_t>(*bytes));
-  if (buffer == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", *bytes, " bytes: ", TypeAndDims(*this)));
+  if (!buffer_ || !buffer_->Fits(static_cast<size_t>(*bytes))) {
+    buffer_ = BufferRef();  // first: what it gives back may serve others
+    if (pool == nullptr) pool = BufferPool::Global();
+    buffer_ = BufferRef(pool->Allocate(static_cast<size_t>(*bytes)));
+    if (!buffer_) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for ", *bytes, " bytes: ", TypeAndDims(*this)));
+    }
   }
-  buffer_ = BufferRef(buffer);
-  data_ = buffer->data();
+  data_ = buffer_->data();
   return absl::OkStatus();
 }
 

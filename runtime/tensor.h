@@ -47,9 +47,16 @@ class Tensor {
   // `pool` nullptr: BufferPool::Global().
   static absl::StatusOr<Tensor> Create(ElementType type, absl::Span<const int64_t> dims,
                                        BufferPool* pool = nullptr);
-  // Becomes what Create makes, or, where that has an error, a tensor that may only be assigned to.
-  // `dims` are not its own.
-  absl::Status Renew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool);
+  // Becomes what Create makes, in the memory that it has where that fits and nobody shares it;
+  // where there is an error, a tensor that may only be assigned to. `dims` are not its own.
+  absl::Status Renew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool) {
+    // Most often it is what it was in the run before: then nothing has to be found out.
+    if (type == type_ && buffer_ && buffer_->UsableAgain() && HasDims(dims)) {
+      data_ = buffer_->data();
+      return absl::OkStatus();
+    }
+    return MakeAnew(type, dims, pool);
+  }
   // Of strings that hold whatever texts an earlier user of the pool left, with their memory: for
   // short texts, all to be assigned. Errors and `pool` as above.
   static absl::StatusOr<Tensor> CreateTexts(absl::Span<const int64_t> dims,
@@ -132,6 +139,15 @@ class Tensor {
   const BufferRef& buffer() const { return buffer_; }
 
  private:
+  absl::Status MakeAnew(ElementType type, absl::Span<const int64_t> dims, BufferPool* pool);
+  bool HasDims(absl::Span<const int64_t> dims) const {
+    if (dims.size() != dims_.size()) return false;
+    const int64_t* const own = dims_.data();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (own[d] != dims[d]) return false;
+    }
+    return true;
+  }
   // The dims, where there are as many as now and few: so it is for all but a session's first runs,
   // and a call for each would cost more than the copy. False: nothing is done.
   bool CopyDims(absl::Span<const int64_t> dims) noexcept {

@@ -124,6 +124,11 @@ class Value {
     if (other_ != nullptr) other_.reset();
     return tensor_;
   }
+  // Becomes absent, but keeps a tensor's memory for the next one that is made here.
+  void ResetKeepingMemory() {
+    kind_ = ValueKind::kAbsent;
+    if (other_ != nullptr) other_.reset();
+  }
   // Becomes absent.
   void Reset() {
     kind_ = ValueKind::kAbsent;

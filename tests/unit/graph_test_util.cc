@@ -1,5 +1,6 @@
 #include "tests/unit/graph_test_util.h"
 
+#include <new>
 #include <vector>
 
 #include "ops/all_ops.h"
@@ -34,11 +35,14 @@ absl::Status TestLess(KernelContext& context) {
   return absl::OkStatus();
 }
 
+absl::Status TestThrow(KernelContext& /*context*/) { throw std::bad_alloc(); }
+
 absl::Status TestBoom(KernelContext& /*context*/) { return absl::InternalError("boom"); }
 
 constexpr KernelDef kTestKernels[] = {
     Kernel<TestAdd>("t", "Add", 1),
     Kernel<TestBoom>("t", "Boom", 1).NotFoldable(),
+    Kernel<TestThrow>("t", "Throw", 1).NotFoldable(),
     Kernel<TestLess>("t", "Less", 1),
 };
 

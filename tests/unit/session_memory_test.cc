@@ -1,5 +1,8 @@
 // Memory between runs: with fixed shapes, a run takes nothing new from the allocator.
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/unit/counting_allocator.h"
@@ -151,6 +154,112 @@ TEST(SessionMemory, OutputsGoBeforeARun) {
   EXPECT_NE(outputs[0].tensor().data(), first);
   EXPECT_EQ(outputs[0].tensor().data_as<float>()[99], 1.0F);
   EXPECT_EQ(held.tensor().data_as<float>()[99], -1.0F);
+}
+
+// What was there is of any kind, size and owner; results and what others hold stay right.
+TEST(SessionMemory, OutputsGoWhateverTheyAre) {
+  ModelBuilder builder(25);
+  builder.Input("x", ElementType::kFloat, {"n"})
+      .Node("Neg", {"x"}, {"y"})
+      .Node("Cast", {"x"}, {"text"}, {IntAttr("to", 8)})
+      .Node("SequenceConstruct", {"y"}, {"list"})
+      .Node("Neg", {"y"}, {"z"});
+  const Model model =
+      builder.Output("y").Output("text").Output("list").Output("z").Output("y").Output("x").Build();
+  CountingAllocator allocator;
+  SessionOptions options;
+  options.allocator = &allocator;
+  auto session = Session::Create(model, GraphTestRegistry(), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<Value> outputs(6);
+  std::vector<Value> held;
+  int64_t round = 0;
+  const auto run_and_check = [&](int64_t n) {
+    Tensor x = Tensor::Create(ElementType::kFloat, {n}).value();
+    std::fill_n(x.mutable_data_as<float>(), n, static_cast<float>(++round));
+    const Value inputs[] = {x};
+    const absl::Status status = (*session)->Run(inputs, absl::MakeSpan(outputs));
+    ASSERT_TRUE(status.ok()) << status;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& tensor =
+          i == 2 ? outputs[i].sequence().elements[0].tensor() : outputs[i].tensor();
+      ASSERT_EQ(tensor.dims(), Dims({n})) << i;
+      if (i == 1) {
+        for (const std::string& text : tensor.strings()) ASSERT_EQ(text, std::to_string(round));
+        continue;
+      }
+      const float wanted = static_cast<float>(i == 3 || i == 5 ? round : -round);
+      for (const float value : tensor.span<float>()) ASSERT_EQ(value, wanted) << i;
+    }
+  };
+  for (const int64_t n : {5, 5, 500, 5, 0, 5, 499, 500, 7}) run_and_check(n);
+  // Rotated: each meets another's.
+  for (int i = 0; i < 12; ++i) {
+    std::rotate(outputs.begin(), outputs.begin() + 1, outputs.end());
+    run_and_check(100 + i % 2);
+  }
+  // Of others: memory of no pool, memory somebody looks at, a view, a value twice.
+  const float foreign[100] = {};
+  auto view = Tensor::View(ElementType::kFloat, {100}, foreign, sizeof(foreign), nullptr);
+  ASSERT_TRUE(view.ok());
+  outputs[0] = *view;
+  outputs[3] = Tensor::Create(ElementType::kFloat, {100}).value();
+  held = outputs;
+  const Tensor last = outputs[4].tensor();
+  const float before = last.data_as<float>()[0];
+  outputs[2] = outputs[3];
+  run_and_check(100);
+  EXPECT_EQ(last.data_as<float>()[0], before);
+  EXPECT_EQ(foreign[0], 0);
+  for (const Value& value : {held[0], held[3]}) {
+    EXPECT_NE(value.tensor().data(), outputs[0].tensor().data());
+    EXPECT_NE(value.tensor().data(), outputs[3].tensor().data());
+  }
+  // The values of a run are given to the next as inputs and as outputs, the same objects.
+  std::vector<Value> both = {outputs[0], Value(), Value(), Value(), Value(), Value()};
+  ASSERT_TRUE((*session)->Run(absl::MakeConstSpan(both).subspan(0, 1), absl::MakeSpan(both)).ok());
+  EXPECT_EQ(both[0].tensor().data_as<float>()[99], -outputs[0].tensor().data_as<float>()[99]);
+
+  // They outlive the session, and take the pool along.
+  session->reset();
+  EXPECT_EQ(both[3].tensor().data_as<float>()[99], outputs[0].tensor().data_as<float>()[99]);
+  outputs.clear();
+  both.clear();
+  held.clear();
+}
+
+// A kernel that throws, as one does where std::vector finds no memory, costs nothing but its run.
+TEST(SessionMemory, AKernelThatThrowsLosesNothing) {
+  CountingAllocator allocator;
+  {
+    ModelBuilder builder(21);
+    const Graph body = GraphBuilder()
+                           .Node("Neg", {"y"}, {"inner"})
+                           .Node("Throw", {"inner"}, {"out"}, {}, "t")
+                           .Output("out", ElementType::kFloat, {"n"})
+                           .Build();
+    const Model model = builder.Opset("t", 1)
+                            .Input("x", ElementType::kFloat, {"n"})
+                            .Input("go", ElementType::kBool, {})
+                            .Node("Neg", {"x"}, {"y"})
+                            .Node("If", {"go"}, {"z"},
+                                  {GraphAttr("then_branch", body), GraphAttr("else_branch", body)})
+                            .Output("z")
+                            .Build();
+    SessionOptions options;
+    options.allocator = &allocator;
+    const auto session = Session::Create(model, GraphTestRegistry(), options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    int64_t first = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto outputs =
+          (*session)->Run({{"x", FloatTensor({2}, {1, 2})}, {"go", BoolScalar(i % 2 == 0)}});
+      EXPECT_EQ(outputs.status().code(), absl::StatusCode::kResourceExhausted);
+      if (i == 1) first = allocator.allocations;
+    }
+    EXPECT_EQ(allocator.allocations, first);
+  }
+  EXPECT_EQ(allocator.live, 0);
 }
 
 }  // namespace
