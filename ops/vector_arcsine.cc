@@ -22,16 +22,6 @@ namespace {
 constexpr float kHalfPi = 0x1.921fb6p+0F;
 constexpr float kHalfPiLow = -0x1.777a5cp-25F;
 
-// x y - z rounded once.
-template <class V>
-ONNX_RUN_INLINE V FmaMinus(V x, V y, V z) {
-#if HWY_NATIVE_FMA
-  return hn::MulSub(x, y, z);
-#else
-  return Fma(x, y, hn::Neg(z));
-#endif
-}
-
 // sqrt(2 - 2 a), and half of 1 - a, which is exact from 1/2 on. NaN where a > 1.
 template <class V>
 struct Chord {
@@ -71,7 +61,7 @@ ONNX_RUN_INLINE Pair<V> ArcOf(V s, V s_low, V z, V z_low) {
   if constexpr (kWithSquareLow) f_low = Fma(z_low, sixth, f_low);
   f_low = Fma(k, z, f_low);
   const V p = hn::Mul(s, f);
-  return {p, Fma(hn::Add(s, s_low), f_low, Fma(s_low, f, FmaMinus(s, f, p)))};
+  return {p, Fma(hn::Add(s, s_low), f_low, Fma(s_low, f, FmaSub(s, f, p)))};
 }
 
 struct AsinFunction {
@@ -85,7 +75,7 @@ struct AsinFunction {
     const Pair<V> angle =
         ArcOf<true>(hn::IfThenElse(is_far, chord.high, a), hn::IfThenElseZero(is_far, chord.low),
                     hn::IfThenElse(is_far, chord.quarter_square, a2),
-                    hn::IfThenZeroElse(is_far, FmaMinus(a, a, a2)));
+                    hn::IfThenZeroElse(is_far, FmaSub(a, a, a2)));
     const V half_pi = hn::Set(d, kHalfPi);
     const V high = hn::Sub(half_pi, angle.high);
     const V low = hn::Add(hn::Sub(hn::Sub(half_pi, high), angle.high),
@@ -112,9 +102,9 @@ struct AcosFunction {
                      hn::IfThenElse(is_far, chord.quarter_square, hn::Mul(x, x)), hn::Zero(d));
     const V n = hn::Sub(one, hn::IfThenElseZero(is_far, hn::CopySign(one, x)));
     const V half_pi = hn::Set(d, kHalfPi);
-    const V high = FmaMinus(n, half_pi, angle.high);
-    const V low = hn::Add(hn::Sub(FmaMinus(n, half_pi, high), angle.high),
-                          FmaMinus(n, hn::Set(d, kHalfPiLow), angle.low));
+    const V high = FmaSub(n, half_pi, angle.high);
+    const V low = hn::Add(hn::Sub(FmaSub(n, half_pi, high), angle.high),
+                          FmaSub(n, hn::Set(d, kHalfPiLow), angle.low));
     return hn::Add(high, low);
   }
 };
