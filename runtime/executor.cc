@@ -202,9 +202,9 @@ absl::Status Executor::RunSteps(const Plan& plan, Frame& frame, RunEnvironment& 
 
 absl::Status Executor::Run(const Plan& plan, Frame& frame, RunEnvironment& environment) {
   try {
-    const absl::Status status = environment.observer == nullptr
-                                    ? RunSteps<false>(plan, frame, environment)
-                                    : RunSteps<true>(plan, frame, environment);
+    absl::Status status = environment.observer == nullptr
+                              ? RunSteps<false>(plan, frame, environment)
+                              : RunSteps<true>(plan, frame, environment);
     if (!status.ok()) Clear(frame);
     return status;
   } catch (...) {
