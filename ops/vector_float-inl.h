@@ -268,17 +268,19 @@ ONNX_RUN_INLINE void MapMany(const Fn& fn, const float* x, float* out, int64_t n
   constexpr int64_t kAhead = 256;
   int64_t i = 0;
   for (; i + kTogether * lanes <= n; i += kTogether * lanes) {
-    // Sooner than the processor would by itself, above all where a page begins. (Beyond the arrays'
-    // ends it does nothing.)
-    for (int j = 0; j < kTogether; ++j) {
-      __builtin_prefetch(x + i + j * lanes + kAhead);
-      __builtin_prefetch(out + i + j * lanes + kAhead, 1);
+    // Sooner than the processor would by itself, above all where a page begins.
+    if (n - i > kAhead) {
+      for (int j = 0; j < kTogether; ++j) {
+        __builtin_prefetch(x + i + j * lanes + kAhead);
+        __builtin_prefetch(out + i + j * lanes + kAhead, 1);
+      }
     }
     Many<V, kTogether> many;
     for (int j = 0; j < kTogether; ++j) many.v[j] = hn::LoadU(d, x + i + j * lanes);
     many = fn(many);
     for (int j = 0; j < kTogether; ++j) hn::StoreU(many.v[j], d, out + i + j * lanes);
   }
+  if (i == n) return;
   if constexpr (kTogether > 4) return MapMany<4>(fn, x + i, out + i, n - i);
   const auto fn_of_one = [&](V v) HWY_ATTR { return fn(Many<V, 1>{{v}}).v[0]; };
   MapVectors(fn_of_one, x + i, out + i, n - i);
