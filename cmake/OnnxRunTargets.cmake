@@ -19,6 +19,11 @@ function(onnx_run_compile_settings target)
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>"
     $<$<BOOL:${ONNX_RUN_WERROR}>:-Werror>
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds;-Wno-error=stringop-overflow;-Wno-error=stringop-overread>")
+  # Vectors of SVE have no size that a struct could have; NEON serves those machines.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+    target_compile_definitions(${target} PRIVATE
+      "HWY_BROKEN_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+  endif()
   if(ONNX_RUN_SANITIZE)
     target_compile_options(${target} PUBLIC
       -fsanitize=${ONNX_RUN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -172,6 +172,8 @@ ONNX_RUN_INLINE void MapVectors(const Fn& fn, const float* x, float* out, int64_
 // such independent work than if whole functions of one vector follow one another.
 template <class V, int K>
 struct Many {
+  ONNX_RUN_INLINE Many() {
+  }  // NOLINT(modernize-use-equals-default): that has not the target's attribute
   V v[K];
 };
 namespace each {
@@ -282,7 +284,11 @@ ONNX_RUN_INLINE void MapMany(const Fn& fn, const float* x, float* out, int64_t n
   }
   if (i == n) return;
   if constexpr (kTogether > 4) return MapMany<4>(fn, x + i, out + i, n - i);
-  const auto fn_of_one = [&](V v) HWY_ATTR { return fn(Many<V, 1>{{v}}).v[0]; };
+  const auto fn_of_one = [&](V v) HWY_ATTR {
+    Many<V, 1> one;
+    one.v[0] = v;
+    return fn(one).v[0];
+  };
   MapVectors(fn_of_one, x + i, out + i, n - i);
 }
 
