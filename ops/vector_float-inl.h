@@ -172,8 +172,9 @@ ONNX_RUN_INLINE void MapVectors(const Fn& fn, const float* x, float* out, int64_
 // such independent work than if whole functions of one vector follow one another.
 template <class V, int K>
 struct Many {
-  ONNX_RUN_INLINE Many() {
-  }  // NOLINT(modernize-use-equals-default): that has not the target's attribute
+  // Defaulted it would not have the target's attribute, which NEON's vectors want.
+  // NOLINTNEXTLINE(modernize-use-equals-default)
+  ONNX_RUN_INLINE Many() {}
   V v[K];
 };
 namespace each {
