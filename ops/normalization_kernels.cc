@@ -10,37 +10,20 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "ops/normalization_kernels.h"
 #include "ops/transpose_kernels.h"
+#include "ops/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using wide::HWY_NAMESPACE::LoadWide;
+using wide::HWY_NAMESPACE::StoreNarrow;
 
 constexpr int64_t kSide = 8;  // rows side by side
-
-template <class D, typename T>
-HWY_INLINE HWY_ATTR hn::Vec<D> LoadWide(D d, const T* x) {
-  if constexpr (std::is_same_v<T, float>) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-  } else {
-    return hn::LoadU(d, x);
-  }
-}
-
-template <class D, typename T>
-HWY_INLINE HWY_ATTR void StoreNarrow(D d, hn::Vec<D> value, T* out) {
-  if constexpr (std::is_same_v<T, float>) {
-    const hn::Rebind<float, D> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, value), narrow, out);
-  } else {
-    hn::StoreU(value, d, out);
-  }
-}
 
 // The rows of as many lanes as D has: element i of them is at columns + i * kSide, and becomes what
 // is normalised.

@@ -11,28 +11,19 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "ops/reduce_kernels.h"
+#include "ops/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using wide::HWY_NAMESPACE::LoadWide;
 
 constexpr int kLanes = 16;
 static_assert(ReduceLoops<float>::kShortRow <= kLanes);
-
-// Lanes(d) elements as doubles.
-template <class D, typename T>
-HWY_INLINE HWY_ATTR hn::Vec<D> LoadWide(D d, const T* x) {
-  if constexpr (std::is_same_v<T, float>) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-  } else {
-    return hn::LoadU(d, x);
-  }
-}
 
 template <Term kTerm, class D, typename T>
 HWY_INLINE HWY_ATTR hn::Vec<D> TermsOf(D d, const T* x) {

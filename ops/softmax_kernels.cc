@@ -9,11 +9,15 @@
 #include <cstdint>
 
 #include "ops/softmax_kernels.h"
+#include "ops/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace onnx_run::softmax_kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using wide::HWY_NAMESPACE::LoadWide;
+using wide::HWY_NAMESPACE::Narrowed;
+using wide::HWY_NAMESPACE::StoreNarrow;
 
 HWY_ATTR void GreatestOfRowsLoop(const float* x, float* greatest, int64_t rows, int64_t n) {
   const hn::CappedTag<float, 8> d;
@@ -55,11 +59,11 @@ HWY_ATTR void DivideRowsLoop(float* x, const double* sums, int64_t rows, int64_t
     const auto more = hn::Set(d, (1 + kMargin) / sums[r]);
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-      const auto value = hn::PromoteTo(d, hn::LoadU(narrow, row + i));
-      auto quotient = hn::DemoteTo(narrow, hn::Mul(value, less));
-      const auto upper = hn::DemoteTo(narrow, hn::Mul(value, more));
+      const auto value = LoadWide(d, row + i);
+      auto quotient = Narrowed(d, hn::Mul(value, less));
+      const auto upper = Narrowed(d, hn::Mul(value, more));
       if (HWY_UNLIKELY(!hn::AllTrue(narrow, hn::Eq(quotient, upper)))) {
-        quotient = hn::DemoteTo(narrow, hn::Div(value, sum));
+        quotient = Narrowed(d, hn::Div(value, sum));
       }
       hn::StoreU(quotient, narrow, row + i);
     }
@@ -70,7 +74,6 @@ HWY_ATTR void DivideRowsLoop(float* x, const double* sums, int64_t rows, int64_t
 HWY_ATTR void SubtractFromRowsLoop(const float* x, const float* first, const double* second,
                                    float* out, int64_t rows, int64_t n) {
   const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> narrow;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < rows; ++r) {
     const float* const row = x + r * n;
@@ -79,9 +82,8 @@ HWY_ATTR void SubtractFromRowsLoop(const float* x, const float* first, const dou
     const double b = second[r];
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-      const auto value = hn::PromoteTo(d, hn::LoadU(narrow, row + i));
-      hn::StoreU(hn::DemoteTo(narrow, hn::Sub(hn::Sub(value, hn::Set(d, a)), hn::Set(d, b))),
-                 narrow, to + i);
+      const auto value = LoadWide(d, row + i);
+      StoreNarrow(d, hn::Sub(hn::Sub(value, hn::Set(d, a)), hn::Set(d, b)), to + i);
     }
     for (; i < n; ++i) to[i] = static_cast<float>(static_cast<double>(row[i]) - a - b);
   }

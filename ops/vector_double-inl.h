@@ -16,6 +16,7 @@
 
 #include "hwy/highway.h"
 #include "ops/vector_float-inl.h"
+#include "ops/wide-inl.h"
 
 #ifndef ONNX_RUN_INLINE
 #define ONNX_RUN_INLINE HWY_INLINE HWY_ATTR
@@ -194,18 +195,8 @@ ONNX_RUN_INLINE V ExpMinus1Of(V x) {
 using Doubles = hn::ScalableTag<double>;
 using Floats = hn::Rebind<float, Doubles>;
 
-// Rounded to nearest, to infinity too.
 ONNX_RUN_INLINE hn::Vec<Floats> Narrowed(hn::Vec<Doubles> x) {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR  // whose DemoteTo clamps
-  const Floats df;
-  HWY_ALIGN double from[HWY_MAX_BYTES / sizeof(double)];
-  HWY_ALIGN float to[HWY_MAX_BYTES / sizeof(double)];
-  hn::Store(x, Doubles(), from);
-  for (size_t i = 0; i < hn::Lanes(df); ++i) to[i] = static_cast<float>(from[i]);
-  return hn::Load(df, to);
-#else
-  return hn::DemoteTo(Floats(), x);
-#endif
+  return wide::HWY_NAMESPACE::Narrowed(Doubles(), x);
 }
 
 // out[i] = fn(sources' element i ...), by vectors of floats or doubles. The last few are in vectors

@@ -189,6 +189,42 @@ TEST(ShortRows, NormalizedAsRowByRow) {
 }
 
 // Seven rows at once, and each alone. A scale of all the input is none of a row.
+// What is beyond the greatest float is infinity, in vectors and in what is left over, by every
+// target.
+TEST(ShortRows, RoundToInfinity) {
+  static constexpr float kInf = std::numeric_limits<float>::infinity();
+  static constexpr float kMax = std::numeric_limits<float>::max();
+  ForEachTarget([] {
+    for (int64_t n = 1; n <= 40; ++n) {
+      std::vector<float> x(static_cast<size_t>(n), -kInf);  // as masked
+      std::vector<float> out(x.size());
+      const float greatest = 0;
+      const double log_sum = 0;
+      softmax_kernels::SubtractFromRows(x.data(), &greatest, &log_sum, out.data(), 1, n);
+      EXPECT_EQ(out, x) << n;
+      std::fill(x.begin(), x.end(), -kMax);
+      softmax_kernels::SubtractFromRows(x.data(), &kMax, &log_sum, out.data(), 1, n);
+      EXPECT_EQ(out, std::vector<float>(x.size(), -kInf)) << n;
+    }
+    for (int64_t n = 2; n < kShortNormalizedRow; n += 2) {
+      const auto size = static_cast<size_t>(n);
+      std::vector<float> x(size);
+      std::vector<float> wanted(size);
+      for (size_t i = 0; i < size; ++i) {
+        x[i] = i % 2 == 0 ? 1.0F : -1.0F;  // normalised, these again
+        wanted[i] = x[i] * kInf;
+      }
+      const std::vector<float> scale(size, kMax);
+      std::vector<float> bias(size);
+      for (size_t i = 0; i < size; ++i) bias[i] = x[i] * kMax;
+      std::vector<float> out(size);
+      NormalizeShortRows(ShortRows<float>{x.data(), out.data(), 1, n, 0, scale.data(), bias.data(),
+                                          nullptr, nullptr});
+      EXPECT_EQ(out, wanted) << n;
+    }
+  });
+}
+
 TEST(ShortRows, LayerNormalizationOfEachRowAlone) {
   constexpr int64_t kRows = 7;
   for (const int64_t n : {1, 3, 7, 8, 11, 15, 16, 17}) {
